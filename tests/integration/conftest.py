@@ -16,7 +16,8 @@ _ROOT = Path(__file__).parents[2]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(target)]
-    subprocess.run(build, cwd=_ROOT, check=True, capture_output=True)
+    released = {**os.environ, "PODBERTH_REPOSITORY": "https://example.com/podberth"}
+    subprocess.run(build, cwd=_ROOT, check=True, capture_output=True, env=released)
     [built] = target.glob("*.whl")
     return built
 

@@ -71,6 +71,8 @@ def test_the_example_is_answered_with_nothing_from_elsewhere(browser: str) -> No
         assert "a pod with several GPUs wants the label team" in shown
         assert "+  tolerations:" in shown
         assert "0 of 5 nodes fit before, 3 after" in shown
+        assert "left out before: 5 by taints (nvidia.com/gpu:NoSchedule, sku=gpu:NoSchedule)" in shown
+        assert "left out after: 2 by nodeSelector or affinity" in shown
         assert "gpu.perContainer > 1 = true" in shown
         assert "verdict: mutated" in shown
         assert {each.startswith(playground.url) for each in page.requested} == {True}

@@ -64,6 +64,14 @@ def test_a_page_that_a_message_names_is_printed_where_only_the_package_is(instal
     assert printed(installed, "docs", "docs/status.md#let-through").startswith("## Let through\n")
 
 
+def test_links_of_a_page_to_other_files_lead_to_the_repository_of_the_release(installed: Path) -> None:
+    address = "](https://example.com/podberth/blob/v0.1.0/"
+    page = printed(installed, "docs")
+    assert f"{address}bench/README.md#goals)" in page
+    assert "](guide.md)" in page
+    assert f"{address}policies/" in printed(installed, "docs", "policies/gpu-tolerations")
+
+
 def test_a_first_policy_is_written_tested_and_linted_where_only_the_package_is(installed: Path) -> None:
     schema = (_ROOT / "docs" / "schema" / "gpupolicy-v1alpha1.json").read_text(encoding="utf-8")
     assert printed(installed, "policies", "schema") == schema

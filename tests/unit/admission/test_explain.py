@@ -103,10 +103,10 @@ def test_why_a_policy_does_not_apply_names_the_field_that_says_so() -> None:
     assert why(gpu_pod(0), "  description: of GPUs") == "scope: GPU, and the pod asks for no devices"
     assert why(gpu_pod(1), "  rollout: {percent: 0}") == "rollout: this workload is not among the first 0 of 100"
     selector = "  matchConstraints: {objectSelector: {matchLabels: {a: b}}}"
-    assert why(gpu_pod(1), selector) == "matchConstraints.objectSelector: not this request"
+    assert why(gpu_pod(1), selector) == "matchConstraints.objectSelector: label a; got none, want b"
     updates = "{operations: [UPDATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}"
     rules = f"  matchConstraints: {{resourceRules: [{updates}]}}"
-    assert why(gpu_pod(1), rules) == "matchConstraints: its rules do not name the creation of pods"
+    assert why(gpu_pod(1), rules) == "matchConstraints.resourceRules: operation; got CREATE, want UPDATE"
     params = (
         "  paramKind: {apiVersion: v1, kind: ConfigMap}\n"
         "  paramRef: {name: absent, namespace: x, parameterNotFoundAction: Allow}"
@@ -119,10 +119,12 @@ def test_why_a_policy_does_not_apply_names_the_field_that_says_so() -> None:
 
 def test_after_a_denial_by_mutate_nobody_else_is_asked() -> None:
     failing = policy("failing", "  mutations:\n  - {labels: {a: string(dyn(gpu).nope)}}", order=1)
-    found = explained(gpu_pod(1), failing, JUDGES)
+    later = policy("later", "  mutations:\n  - {labels: {b: \"'c'\"}}", order=3)
+    found = explained(gpu_pod(1), failing, JUDGES, later)
     assert found.verdict == "denied"
     assert found.pod is None
-    assert asking(found, "judges", "validate").why == "not asked: the pod was denied before"
+    for name, phase in (("judges", "validate"), ("later", "mutate")):
+        assert asking(found, name, phase).why == "not asked: the pod was denied before"
     (one,) = asking(found, "failing").expressions
     assert "no such key" in one.answer.error
 

@@ -27,9 +27,30 @@ def test_taints_and_devices_keep_a_pod_off() -> None:
 def test_a_preference_is_named_if_it_makes_a_difference() -> None:
     pod = gpu_pod(1, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))
     assert NODES.reach(pod).preferred == ("l4-1-0", "l4-1-1")
-    assert NODES.reach(gpu_pod(8, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))) == PodReach(
-        ("hgx-h100-8-0",), ()
+    few = NODES.reach(gpu_pod(8, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4")))
+    assert (few.nodes, few.preferred) == (("hgx-h100-8-0",), ())
+
+
+def test_each_other_node_has_its_reason() -> None:
+    cordoned, *others = cluster(hgx_h100_8=1, l4_1=2, l4_4=1)
+    cordoned["spec"]["unschedulable"] = True
+    nodes = ReachableCluster(collect([cordoned, *others], now=None).nodes)
+    l4 = {"nvidia.com/gpu.product": "NVIDIA-L4"}
+    out = ("out of use (cordoned)", ("hgx-h100-8-0",))
+    assert nodes.reach(gpu_pod(1, nodeSelector=l4)).excluded == (
+        out,
+        ("by taints (sku=gpu:NoSchedule)", ("l4-1-0", "l4-1-1", "l4-4-0")),
     )
+    assert nodes.reach(gpu_pod(4, nodeSelector=l4, tolerations=EVERYWHERE)).excluded == (
+        out,
+        ("without the devices", ("l4-1-0", "l4-1-1")),
+    )
+    h100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
+    assert nodes.reach(gpu_pod(0, nodeSelector=h100, tolerations=EVERYWHERE)).excluded == (
+        out,
+        ("by nodeSelector or affinity", ("l4-1-0", "l4-1-1", "l4-4-0")),
+    )
+    assert NODES.reach(gpu_pod(0, tolerations=EVERYWHERE)) == PodReach(("hgx-h100-8-0", "l4-1-0", "l4-1-1"), ())
 
 
 def test_values_of_preferences_are_not_compared_with_the_labels_of_each_node() -> None:

@@ -52,6 +52,7 @@ def test_the_summary_counts_verdicts_and_names_the_kinds_that_were_skipped() -> 
         "skipped": 2,
         "warnings": 1,
         "skippedKinds": {"v1 Service": 2},
+        "unknownNamespaces": {},
     }
 
 

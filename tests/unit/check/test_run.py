@@ -360,3 +360,20 @@ def test_a_template_without_containers_is_not_denied_by_a_policy_that_reads_them
 
 def test_without_nodes_nothing_is_placed() -> None:
     assert one(GPU_POD, by=shipped(nodes=False)).verdict == "unchanged"
+
+
+def test_a_choice_of_nodes_that_contradicts_itself_is_a_warning_at_its_line() -> None:
+    affinity = """
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms:
+        - matchExpressions: [{key: zone, operator: In, values: [b]}]
+"""
+    chosen = GPU_POD + "  nodeSelector: {zone: a}" + affinity
+    [warning] = one(chosen).warnings
+    assert (warning.field, warning.policy, warning.line) == ("spec.nodeSelector", "", 11)
+    assert warning.message == (
+        "no node meets both zone in (a) and zone in (b), so the pod never starts; remove one of them"
+    )
+    assert one(chosen.replace("zone: a", "zone: b")).warnings == ()

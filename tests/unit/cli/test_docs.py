@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from podberth.cli.main import main
+from podberth.files.documentation import absolute
 
 ROOT = Path(__file__).parents[3]
 
@@ -66,6 +67,44 @@ def test_a_wrong_name_has_the_nearest(name: str, nearest: str, capsys: pytest.Ca
 def test_a_section_that_is_like_none_has_no_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", "status#qqqq"]) == 2
     assert "did you mean" not in capsys.readouterr().err
+
+
+def test_a_search_lists_the_sections_with_all_words_titles_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = printed(capsys, "--search", "Let through").splitlines()
+    assert found[0] == "status#let-through"
+    assert set(found) < set(printed(capsys, "--search", "let").splitlines())
+    for each in found:
+        text = printed(capsys, each).lower()
+        assert re.search(r"\blet(.|\n)*through|through(.|\n)*\blet", text), each
+    decisions = [each.startswith("adr/") for each in found]
+    assert decisions == sorted(decisions)
+
+
+def test_a_name_of_no_page_is_answered_with_sections_that_have_the_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "kueue"]) == 2
+    said = capsys.readouterr().err
+    assert "systems#who-places-a-pod" in said
+    assert "more (podberth docs --search 'kueue')" in said
+    assert main(["docs", "topology#exporting"]) == 2
+    assert "; did you mean topology#export?" in capsys.readouterr().err
+    assert main(["docs", "status#grafana"]) == 2
+    assert "status: got no section 'grafana'; read " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["nowhere-at-all", ""])
+def test_words_that_no_section_has_are_an_error(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "--search", words]) == 2
+    assert f"got {words!r}, which no section has" in capsys.readouterr().err
+
+
+def test_a_link_out_of_the_documentation_becomes_an_address() -> None:
+    text = "[a](../bench/README.md#goals) [b](status.md#let-through) [c](#here) [d](https://x.y/z) [e](adr/1.md)"
+    assert absolute(text, "check", "") == text
+    assert absolute(text, "check", "https://r/") == text.replace("../bench", "https://r/bench")
+    below = "[a](../../policies/a/policy.yaml) [b](../check.md)"
+    assert absolute(below, "policies/a", "https://r/") == below.replace("../../policies", "https://r/policies")
 
 
 def test_every_page_that_the_code_names_is_there() -> None:

@@ -43,7 +43,8 @@ def test_the_text_shows_each_policy_its_values_and_where_the_pod_can_run(
     assert "gpu-tolerations /mutate  applies" in lines
     assert any(line.startswith("multi-gpu-nvlink /mutate  no: matchConditions") for line in lines)
     assert "      ├─ gpu.perContainer > 1 = false" in lines
-    assert "nodes before: 0 of 3" in lines
+    taints = "left out: 3 by taints (nvidia.com/gpu:NoSchedule, sku=gpu:NoSchedule)"
+    assert f"nodes before: 0 of 3; {taints}" in lines
     assert "nodes after:  3 of 3 (hgx-h100-8-0, l4-1-0, l4-1-1)" in lines
     assert lines[-1] == "verdict: mutated"
 
@@ -89,6 +90,7 @@ def test_with_pods_in_the_snapshot_the_nodes_with_free_devices_are_counted(
         "fit": ["hgx-h100-8-0", "l4-1-0", "l4-1-1"],
         "preferred": [],
         "free": ["l4-1-1"],
+        "excluded": [],
     }
 
 

@@ -89,10 +89,22 @@ def test_an_object_is_explained_where_a_native_policy_decides_on_it(place: Place
     assert (web["kind"], web["path"], web["verdict"]) == ("Deployment", "", "denied")
     assert "denied request: failed expression" in web["denial"]
     assert pod["verdict"] == "unchanged"
-    assert pod["policies"][0]["reviews"][0]["why"].startswith("matchConstraints")
+    said = "matchConstraints.resourceRules: API group; got '', want apps"
+    assert pod["policies"][0]["reviews"][0]["why"] == said
     lines = place.text()
     assert "ValidatingAdmissionPolicy p  applies" in lines
     assert "nodes before: not known; give --topology" not in lines[: lines.index("verdict: denied")]
+
+
+def test_a_binding_that_does_not_match_says_why(place: Place) -> None:
+    place.put(
+        "policies/p.yaml",
+        policy("true", **_pods()),
+        binding(matchResources={"namespaceSelector": {"matchLabels": {"tier": "gold"}}}),
+    )
+    [pod] = place.explain()
+    said = "matchResources of b: namespaceSelector: label tier of namespace default; got none, want gold"
+    assert pod["policies"][0]["reviews"][0]["why"] == said
 
 
 def test_a_denial_by_a_mutation_ends_the_explanation(place: Place) -> None:

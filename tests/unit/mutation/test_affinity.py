@@ -1,11 +1,13 @@
 """Our terms are joined to the user's; nothing of theirs is lost, and nothing is added that they imply."""
 
+from itertools import product
 from typing import Any
 
 import pytest
 
 from podberth.errors import EvaluationError
 from podberth.kube.patch import Draft
+from podberth.kube.selector import node_selector_matches
 from podberth.mutation import affinity
 from podberth.mutation.change import Change, Skipped
 
@@ -236,3 +238,51 @@ def test_only_the_terms_of_another_model_are_left_out() -> None:
 def test_a_label_excluded_or_merely_present_is_no_model() -> None:
     for own in (term(GKE, "nvidia-l4", operator="NotIn"), term(GKE, operator="Exists")):
         assert isinstance(affinity.require(pod(own), ONE_MODEL), Change)
+
+
+PRODUCT, GKE = "nvidia.com/gpu.product", "cloud.google.com/gke-accelerator"
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [
+        (pod(term("zone", "b"), selector={"zone": "a"}), "zone in (a) and zone in (b)"),
+        (pod(term("zone", "a", "b", operator="NotIn"), selector={"zone": "a"}), "zone in (a) and zone not in (a, b)"),
+        (pod(term("zone", operator="DoesNotExist"), selector={"zone": "a"}), "zone in (a) and !zone"),
+        (pod(ZONE_B, term("zone", "c"), selector={"zone": "a"}), "zone in (a) and zone in (b)"),
+        (pod(selector={PRODUCT: "NVIDIA-L4", GKE: "nvidia-h100-80gb"}), f"{PRODUCT} in (NVIDIA-L4)"),
+        (pod({"matchExpressions": [*ZONE_A["matchExpressions"], *ZONE_B["matchExpressions"]]}), "zone in (b)"),
+        (pod(ZONE_A, ZONE_B, selector={"zone": "a"}), ""),
+        (pod(H100, selector={"zone": "a"}), ""),
+        (pod(term("zone", operator="Exists"), selector={"zone": "a"}), ""),
+        (pod(selector={PRODUCT: "NVIDIA-L4-SHARED", GKE: "nvidia-l4"}), ""),
+        (pod(), ""),
+    ],
+)
+def test_a_choice_that_contradicts_itself_is_found(user: Draft, said: str) -> None:
+    found = affinity.impossible(user)
+    assert said in found
+    assert bool(said) == bool(found)
+
+
+def test_what_is_impossible_matches_no_node() -> None:
+    values = ("a", "b")
+    expressions = [(operator, values[:n]) for operator in ("In", "NotIn") for n in (1, 2)]
+    expressions += [("Exists", ()), ("DoesNotExist", ()), ("Gt", ("1",))]
+    nodes = [{}, *({"zone": value} for value in (*values, "c", "0", "2"))]
+    impossible = 0
+    for one, two in product(expressions, repeat=2):
+        terms = [term("zone", *both, operator=operator)["matchExpressions"][0] for operator, both in (one, two)]
+        for selector in ({}, {"zone": "a"}):
+            if affinity.impossible(pod({"matchExpressions": terms}, selector=selector)):
+                impossible += 1
+                for labels in nodes:
+                    chosen = selector.items() <= labels.items()
+                    assert not (chosen and node_selector_matches([{"matchExpressions": terms}], labels, {}))
+    assert impossible > len(expressions)
+
+
+def test_many_terms_are_not_compared() -> None:
+    many = [term("zone", f"b{number}") for number in range(affinity.MAX_TERMS + 1)]
+    assert affinity.impossible(pod(*many[:-1], selector={"zone": "a"}))
+    assert affinity.impossible(pod(*many, selector={"zone": "a"})) == ""

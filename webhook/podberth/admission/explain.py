@@ -17,16 +17,18 @@ from ..kube.positions import render_path
 from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.expressions import Placed, expressions_of
+from ..policy.match import applies_statically
+from ..policy.unfit import unfit
 from ..wellknown import POLICY_KIND
 from .checked import checked_pod
 from .decide import mutate_with_writes, validate
+from .matching import match_request
 from .outcome import Decision, Outcome, Written
 from .review import AdmissionRequest
 from .snapshot import Phase, Snapshot, takes_part
 
 Verdict: TypeAlias = Literal["mutated", "unchanged", "denied"]
 
-_RULES = "matchConstraints: its rules do not name the creation of pods"
 _DENIED = "not asked: the pod was denied before"
 _PHASES: tuple[Phase, ...] = get_args(Phase)
 
@@ -126,7 +128,7 @@ def explain(
         denial=denial,
         patch=mutated.patch,
         pod=pod,
-        policies=tuple(_explained(each, asked, outcomes, written) for each in explained),
+        policies=tuple(_explained(each, asked, outcomes, written, request) for each in explained),
     )
 
 
@@ -135,6 +137,7 @@ def _explained(
     asked: Mapping[Phase, "Notes"],
     outcomes: Mapping[Phase, Outcome],
     written: Iterable[Written],
+    request: AdmissionRequest,
 ) -> Explained:
     askings = []
     for phase in _PHASES:
@@ -144,7 +147,7 @@ def _explained(
         everything = outcomes[phase].decisions if phase in outcomes else ()
         decisions = tuple(each for each in everything if each.policy == policy.name)
         faults = [f"could not be asked: {each.message}" for each in decisions if each.action in ("deny", "error")]
-        why = next(filter(None, [note.why, *faults]), _RULES if phase in outcomes else _DENIED)
+        why = next(filter(None, [note.why, *faults]), _not_asked(policy, request) if phase in outcomes else _DENIED)
         askings.append(
             PolicyExplained(
                 phase=phase,
@@ -160,6 +163,15 @@ def _explained(
         )
     spec = policy.source.spec
     return Explained(policy=policy.name, description=spec.description, order=spec.order, askings=tuple(askings))
+
+
+def _not_asked(policy: CompiledPolicy, request: AdmissionRequest) -> str:
+    """Return why a policy was not evaluated: its rules, or a denial by an earlier policy."""
+    route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
+    if applies_statically(policy.source, route):
+        return _DENIED
+    asked = match_request(request, request.object or {})
+    return f"matchConstraints.{unfit(policy.source.spec.match_constraints, asked, {})}"
 
 
 @dataclass(slots=True, kw_only=True)

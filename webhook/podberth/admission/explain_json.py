@@ -27,6 +27,8 @@ class ExplainedPod:
     """Whether the object is a pod. Native policies decide on objects of any kind, for which no nodes are shown."""
     unjudged: tuple[str, ...] = ()
     """The decisions of native policies that podberth cannot predict."""
+    unlabelled: tuple[str, ...] = ()
+    """The policies that may read labels of the object's Namespace, if no given file has the Namespace."""
     node_count: int = 0
     before: PodReach | None = None
     after: PodReach | None = None
@@ -52,6 +54,7 @@ def _subject(subject: ExplainedPod) -> dict[str, Any]:
         "denial": explanation.denial,
         "warnings": list(explanation.warnings),
         "unjudged": list(subject.unjudged),
+        "unknownNamespace": list(subject.unlabelled),
         "patch": explanation.patch,
         "nodes": None
         if subject.before is None
@@ -69,6 +72,7 @@ def _reach(reach: PodReach) -> dict[str, Any]:
         "fit": list(reach.nodes),
         "preferred": list(reach.preferred),
         "free": None if reach.free is None else list(reach.free),
+        "excluded": [{"why": why, "nodes": list(nodes)} for why, nodes in reach.excluded],
     }
 
 

@@ -6,19 +6,39 @@ without the rollout. The conditions of all policies are first evaluated together
 conditions of a later policy are evaluated again only if the conditions read a part of the pod that was written.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import EvaluationError
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Params, combine
 from ..policy.match import MatchRequest, SetUpError, mismatch
+from ..policy.unfit import unfit
 from .asking import Asking
 from .description import meets, parts_of
 from .excepting import excepted, text_of
 from .outcome import Decision
 from .params import missing
+from .review import AdmissionRequest
 from .rollout import rolled_out, rollout_key
+
+
+def match_request(request: AdmissionRequest, pod: Mapping[str, Any]) -> MatchRequest:
+    """Return the fields of a request that matchConstraints depend on; ``pod`` is the pod as it is now."""
+    return MatchRequest(
+        operation=request.operation,
+        group=request.group,
+        version=request.version,
+        resource=request.resource,
+        sub_resource=request.sub_resource,
+        name=request.name,
+        namespace=request.namespace,
+        object=pod,
+        old_object=request.old_object,
+        # With unknown labels each objectSelector matches: the policy then fails, and its failurePolicy decides.
+        has_labels=not request.unparsed,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,25 +193,17 @@ class Matching:
         yield Matched(policy, params)
 
     def _other_request(self, policy: CompiledPolicy) -> str:
-        """Return a message that names the matchConstraints field which excludes the request; empty if no field does."""
+        """Return the matchConstraints field that excludes the request; empty if no field does.
+
+        With a ``Watch``, the text says why, too.
+        """
         if policy.matches_statically:
             return ""
-        request = self.under.request
-        asked = MatchRequest(
-            operation=request.operation,
-            group=request.group,
-            version=request.version,
-            resource=request.resource,
-            sub_resource=request.sub_resource,
-            name=request.name,
-            namespace=request.namespace,
-            object=self.under.pod,
-            old_object=request.old_object,
-            # With unknown labels each objectSelector matches: the policy then fails, and its failurePolicy decides.
-            has_labels=not request.unparsed,
-        )
-        constraint = mismatch(policy.source, asked, self.under.snapshot.facts.namespaces)
-        return f"matchConstraints.{constraint}: not this request" if constraint else ""
+        asked, namespaces = match_request(self.under.request, self.under.pod), self.under.snapshot.facts.namespaces
+        constraint = mismatch(policy.source, asked, namespaces)
+        if not constraint or self.asking.watch is None:
+            return constraint
+        return f"matchConstraints.{unfit(policy.source.spec.match_constraints, asked, namespaces)}"
 
     def _not_rolled_out(self, policy: CompiledPolicy) -> str:
         """Return a message if the policy's rollout does not include the pod's workload yet; otherwise an empty text."""

@@ -14,11 +14,19 @@ from ..kube.unchecked import mapping_at
 from ..topology.holdings import Holdings
 from ..topology.index import Need, NodeSelection, TopologyIndex
 from ..topology.need import NODE_NAME_FIELD
-from ..topology.node import Node
+from ..topology.node import Node, Taint
+from ..words import named
 from ..workload.gpus import gpu_facts
 
 # PreferNoSchedule excludes no node.
 _REPELLING = frozenset({"NoSchedule", "NoExecute"})
+_REASONS = (_OUT_OF_USE, _DEVICES, _SELECTION, _TAINTS) = (
+    "out of use",
+    "without the devices",
+    "by nodeSelector or affinity",
+    "by taints",
+)
+"""The reasons why a pod cannot run on a node, as they follow a number of nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,12 @@ class PodReach:
     free: tuple[str, ...] | None = None
     """The names of the nodes in ``nodes`` on which the pod's devices are free at the moment of the snapshot. None if
     podberth does not know which devices are free, or if the pod requests no devices."""
+    excluded: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The reasons why the pod could not run on the other nodes, each with the sorted names of the nodes.
+
+    A node counts under its first reason: it is out of use, it lacks the devices, the pod's nodeSelector or affinity
+    leaves it out, or the pod does not tolerate its taints.
+    """
 
 
 class ReachableCluster:
@@ -60,14 +74,48 @@ class ReachableCluster:
 
         Transient nodes are left out. DRA claims and the annotation ``podberth.io/gpu-memory`` are ignored.
         """
-        spec = mapping_at(pod, "spec")
+        spec, tolerations = mapping_at(pod, "spec"), list(mapping_at(pod, "spec").get("tolerations") or ())
         # Declared GPU memory is left out, because the scheduler does not know it.
         totals = gpu_facts(pod).totals
-        need = Need(totals, selector=NodeSelection.of(spec))
-        fitting = self._index.nodes(need).durable_names()
-        nodes = tuple(name for name in fitting if _admits(self._nodes[name], spec.get("tolerations") or ()))
+        selector = NodeSelection.of(spec)
+        fitting = self._index.nodes(Need(totals, selector=selector)).durable_names()
+        nodes = tuple(name for name in fitting if not _repelling(self._nodes[name], tolerations))
         free = self._holdings.with_room(nodes, totals) if self._holdings is not None and totals else None
-        return PodReach(nodes, self._preferred(nodes, spec), free)
+        return PodReach(nodes, self._preferred(nodes, spec), free, self._excluded(nodes, totals, fitting, tolerations))
+
+    def _excluded(
+        self,
+        nodes: tuple[str, ...],
+        totals: tuple[tuple[str, int], ...],
+        fitting: tuple[str, ...],
+        tolerations: list[Mapping[str, Any]],
+    ) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Return the reasons why the pod could not run on the nodes that are not in ``nodes``.
+
+        ``totals`` has the pod's devices. ``fitting`` has the nodes with the devices that the pod's labels select.
+        """
+        equipped, selected, reached = set(self._index.nodes(Need(totals)).durable_names()), set(fitting), set(nodes)
+        found: dict[str, list[str]] = {why: [] for why in _REASONS}
+        details: dict[str, set[str]] = {why: set() for why in _REASONS}
+        for name, node in sorted(self._nodes.items()):
+            if node.transient:
+                why = _OUT_OF_USE
+                details[why].add(node.transient)
+            elif name not in equipped:
+                why = _DEVICES
+            elif name not in selected:
+                why = _SELECTION
+            elif name not in reached:
+                why = _TAINTS
+                details[why].update(map(_shown, _repelling(node, tolerations)))
+            else:
+                continue
+            found[why].append(name)
+        return tuple(
+            (f"{why} ({named(sorted(details[why]))})" if details[why] else why, tuple(names))
+            for why, names in found.items()
+            if names
+        )
 
     def _preferred(self, names: tuple[str, ...], spec: Mapping[str, Any]) -> tuple[str, ...]:
         affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
@@ -86,6 +134,13 @@ class ReachableCluster:
         return preferred if best > 0 and len(preferred) < len(names) else ()
 
 
-def _admits(node: Node, tolerations: Iterable[Mapping[str, Any]]) -> bool:
-    wanted = list(tolerations)
-    return all(tolerated(wanted, taint._asdict()) for taint in node.taints if taint.effect in _REPELLING)
+def _repelling(node: Node, tolerations: list[Mapping[str, Any]]) -> list[Taint]:
+    """Return the taints of a node that keep the pod off it."""
+    return [
+        taint for taint in node.taints if taint.effect in _REPELLING and not tolerated(tolerations, taint._asdict())
+    ]
+
+
+def _shown(taint: Taint) -> str:
+    """Return a taint as kubectl writes it: ``key=value:effect``."""
+    return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"

@@ -91,6 +91,7 @@ class Natives:
         self.talk = self._judge.talk
         self.mutated = self._judge.mutated
         self.asked_again = self._judge.asked_again
+        self.reading_labels = self._judge.reading_labels
         folder = {file for file, _ in beside.documents}
         self.problems = tuple(each for each in self._judge.problems if each.file in folder)
         """The problems of policies in the policies' folder; ``added`` has the problems of policies in checked files."""

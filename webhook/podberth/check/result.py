@@ -128,6 +128,11 @@ class Result:
     """The policies whose writes a live pod already has; the JSON has them only for live workloads."""
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
     """The writes of each policy on the pod. Not in JSON."""
+    unlabelled: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    """The policies that may read labels of the object's Namespace, which no given file has.
+
+    Only the first result of an object has these policies. The JSON has them in the summary.
+    """
     earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
     """The changes for the earlier templates of the document; ``changes`` apply after ``earlier``. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
@@ -240,6 +245,15 @@ class Report:
         skipped = (result for result in self.results if result.verdict == "skipped")
         return dict(sorted(Counter(f"{each.api_version} {each.kind}".strip() for each in skipped).items()))
 
+    @property
+    def unknown_namespaces(self) -> dict[str, list[str]]:
+        """A mapping from a namespace that no given file has to the policies that may read its labels."""
+        found: dict[str, set[str]] = {}
+        for each in self.results:
+            if each.unlabelled:
+                found.setdefault(each.namespace, set()).update(each.unlabelled)
+        return {namespace: sorted(policies) for namespace, policies in sorted(found.items())}
+
     def as_json(self) -> dict[str, Any]:
         """Return the report in the format of ``-o json``."""
         return {
@@ -250,6 +264,7 @@ class Report:
                 **{verdict: self.count(verdict) for verdict in VERDICTS},
                 "warnings": sum(len(result.warnings) for result in self.results),
                 "skippedKinds": self.skipped_kinds,
+                "unknownNamespaces": self.unknown_namespaces,
             },
             **({"live": self.live.as_json()} if self.live else {}),
             "results": [_result(each) | (_of_live(each) if self.live else {}) for each in self.results],

@@ -11,11 +11,13 @@ from typing import Any, Final
 from ..admission.groups import wrong_in_workload
 from ..admission.outcome import Decision
 from ..admission.snapshot import Snapshot
+from ..admission.unlabelled import judging_unlabelled
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
-from ..kube.patch import Patch, apply
+from ..kube.patch import Draft, Patch, apply
 from ..kube.paths import Path
+from ..mutation.affinity import REQUIRED, SELECTOR, impossible
 from ..native.judge import Requester
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
@@ -121,7 +123,10 @@ def unreadable(problem: Problem) -> Result:
 def _judged(item: "_Object") -> list[Result]:
     """Return the results for an object of a file, with the decisions of native policies."""
     results, natives = list(item.results()), item.settings.natives
-    return results if natives is None else natives.added(results, item.source, item.pods, item.content)
+    if natives is not None:
+        results = natives.added(results, item.source, item.pods, item.content)
+    unlabelled = tuple(dict.fromkeys(item.judging_unlabelled()))
+    return [replace(results[0], unlabelled=unlabelled), *results[1:]] if unlabelled else results
 
 
 def check_object(
@@ -207,6 +212,15 @@ class _Object:
                     found = self._templates()
         self._note_placeholders(results)
         yield from self._with_groups(results, found)
+
+    def judging_unlabelled(self) -> Iterator[str]:
+        """Yield the policies that may read labels of the object's Namespace, if no given file has the Namespace."""
+        for _, pod in self._made:
+            yield from judging_unlabelled(pod, self.namespace, self.snapshot)
+        natives = self.settings.natives if self.namespace in self.snapshot.facts.assumed else None
+        if natives is not None and self.source.api_version and self.source.kind and not is_part_of_a_tool(self.source):
+            for each in (self.content, *self.pods.values()):
+                yield from natives.reading_labels(each)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
         """Yield the results with the problems of the workload's groups added as warnings.
@@ -348,6 +362,7 @@ class _Object:
         excepted = [
             self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
         ]
+        impossible = self._impossible(template)
         patch = decided.patch
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
         return (
@@ -355,7 +370,7 @@ class _Object:
                 template.path,
                 verdict,
                 denials=tuple(each for each in found if each.action == "deny"),
-                warnings=tuple(dict.fromkeys(each for each in found if each.action in _WARNINGS)),
+                warnings=(*impossible, *dict.fromkeys(each for each in found if each.action in _WARNINGS)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
                 notes=(*notes, *first.said.notes, *dict.fromkeys(excepted)),
                 changes=changes,
@@ -380,6 +395,15 @@ class _Object:
         found = self._finding(message, place, decision.policy)
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
+
+    def _impossible(self, template: Template) -> tuple[Finding, ...]:
+        """Return a warning if no node can meet the pod's own nodeSelector and required node affinity; empty if not."""
+        draft = Draft(template.pod)
+        both = impossible(draft)
+        if not both:
+            return ()
+        message = f"no node meets both {both}, so the pod never starts; remove one of them"
+        return (self._finding(message, place_in(template, SELECTOR if draft.get(SELECTOR) else REQUIRED)),)
 
     def _changes(self, template: Template, decided: Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
         """Return (the policies' changes of the document, findings for writes for which the document has no field)."""

@@ -57,10 +57,19 @@ def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
     """
     given = [each for each in documents if _kinds(each)]
     facts = snapshot.facts.fold(*map(_as_served, (each for each in given if not _is_assumed(each))))
-    lacking = [each for each in given if each["metadata"]["name"] not in facts.namespaces and _is_assumed(each)]
+    assumed_names = {each["metadata"]["name"] for each in given if _is_assumed(each)}
     # Files may lack queues of a kind, so only a kind with all its queues in the snapshot is known completely.
     cut = QUEUE_KINDS - snapshot.facts.queues.whole
-    return replace(snapshot, facts=replace(facts.fold(*lacking), cut_queues=cut))
+    return with_assumed(replace(snapshot, facts=replace(facts, cut_queues=cut)), assumed_names)
+
+
+def with_assumed(snapshot: Snapshot, names: Iterable[str]) -> Snapshot:
+    """Return the snapshot with those of the Namespaces ``names`` that it lacks, as assumed ones."""
+    facts = snapshot.facts
+    lacking = [name for name in dict.fromkeys(names) if name not in facts.namespaces]
+    if not lacking:
+        return snapshot
+    return replace(snapshot, facts=replace(facts.fold(*map(assumed, lacking)), assumed=facts.assumed.union(lacking)))
 
 
 def _kinds(document: Document) -> list[Kind]:

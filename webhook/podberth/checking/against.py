@@ -7,9 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import starmap
 from typing import BinaryIO, Final
 
 from ..admission.snapshot import Snapshot
+from ..admission.unlabelled import unlabelled_text
 from ..check.live_workloads import Supposition, check_workload, has_effect, live_report
 from ..check.natives import Beside, Natives, natives_among
 from ..check.owners import top_owners
@@ -132,6 +134,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
             *gathered.talk,
             *_talk(request, parsed),
             *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
+            *starmap(unlabelled_text, report.unknown_namespaces.items()),
             *map(str, problems),
             *map(str, about_exceptions(parsed, request.now)),
             *objects.problems,

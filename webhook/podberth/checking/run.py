@@ -10,10 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ..admission.snapshot import Snapshot, load_working
+from ..admission.unlabelled import unlabelled_text
 from ..check.live_workloads import Supposition, suppose
 from ..check.natives import Beside, Natives, natives_of, params_in
 from ..check.other_files import chart_result
@@ -237,14 +239,16 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         Checked(file=folder, documents=0, results=(chart_result(folder, count),))
         for folder, count in sorted(Counter(templates.values()).items())
     ]
+    found = report([*refused, *(each for each, _ in done)])
     return Done(
-        report=report([*refused, *(each for each, _ in done)]),
+        report=found,
         texts={each.file: text for each, text in done},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
         notes=(
             policies.counted(snapshot),
             *(natives.talk() if natives else ()),
             *(() if request.objects else (_NO_NODE,)),
+            *starmap(unlabelled_text, found.unknown_namespaces.items()),
         ),
         talk=(
             *map(str, problems),

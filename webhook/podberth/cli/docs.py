@@ -3,7 +3,8 @@
 import argparse
 import sys
 
-from ..files.documentation import MAP, names, page
+from ..errors import UsageError
+from ..files.documentation import MAP, names, page, search
 from .exitcodes import ExitCode
 from .output import write, write_text
 
@@ -17,6 +18,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=MAP,
         help="a page, as status or docs/status.md, or a section of it, as status#let-through (default: the map of all)",
     )
+    parser.add_argument(
+        "--search",
+        metavar="WORDS",
+        help="print the sections that have all of these words, as PAGE#SECTION, best first",
+    )
     parser.add_argument("--list", action="store_true", help="print the names of all pages")
 
 
@@ -24,6 +30,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the page and return the exit code: formatted on a terminal, else as Markdown."""
     if arguments.list:
         write_text("".join(f"{name}\n" for name in names()))
+        return ExitCode.OK
+    if arguments.search is not None:
+        found = search(arguments.search)
+        if not found:
+            raise UsageError(f"docs: --search: got {arguments.search!r}, which no section has; want other words")
+        write_text("".join(f"{each}\n" for each in found))
         return ExitCode.OK
     text = page(arguments.page)
     if not sys.stdout.isatty():

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -16,9 +16,10 @@ from ..admission.explain_json import ExplainedPod, as_json
 from ..admission.reach import ReachableCluster
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
+from ..admission.unlabelled import judging_unlabelled, unlabelled_text
 from ..cel.trace import Tracer
 from ..check.sources import of_documents
-from ..check.surroundings import assumed, surroundings, within
+from ..check.surroundings import assumed, surroundings, with_assumed, within
 from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..files.library import own_or_served
 from ..files.loading import read_policy_texts
@@ -107,6 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     found = [*objects_alone, *(_explained(*place, snapshot, cluster, choice) for place in places)]
     found.sort(key=lambda each: each.line)
+    talk(_unlabelled(found))
     if arguments.output == "json":
         write_text(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
     else:
@@ -120,6 +122,15 @@ def run(arguments: argparse.Namespace) -> int:
     if any(each.unjudged for each in found):
         return ExitCode.USAGE
     return ExitCode.FINDINGS if any(each.explanation.verdict == "denied" for each in found) else ExitCode.OK
+
+
+def _unlabelled(found: Iterable[ExplainedPod]) -> list[str]:
+    """Return a line for each Namespace that no given file has, and whose labels policies may read."""
+    policies: dict[str, set[str]] = {}
+    for each in found:
+        if each.unlabelled:
+            policies.setdefault(each.namespace, set()).update(each.unlabelled)
+    return [unlabelled_text(*each) for each in sorted(policies.items())]
 
 
 @dataclass(slots=True)
@@ -258,7 +269,11 @@ def _explained(
     except ReviewError as error:
         raise UsageError(f"{where}: {error}") from error
     named = _named(choice.file, place, template.path, explanation)
-    found = replace(named, namespace=request.namespace, unjudged=unjudged)
+    known = with_assumed(snapshot, [request.namespace])
+    unlabelled = [*judging_unlabelled(template.pod, request.namespace, known.with_owners(template.owners))]
+    if choice.natives is not None and request.namespace in known.facts.assumed:
+        unlabelled += choice.natives.judge.reading_labels(template.pod)
+    found = replace(named, namespace=request.namespace, unjudged=unjudged, unlabelled=tuple(unlabelled))
     if cluster is None:
         return found
     stored = None if explanation.verdict == "denied" else explanation.pod
@@ -271,9 +286,7 @@ def _explanation(request: AdmissionRequest, snapshot: Snapshot, choice: _Choice)
 
     The explanation has the decisions of native policies in the API server's order.
     """
-    known = snapshot
-    if request.namespace not in snapshot.facts.namespaces:  # the Namespace must exist before the pod is created
-        known = replace(snapshot, facts=snapshot.facts.fold(assumed(request.namespace)))
+    known = with_assumed(snapshot, [request.namespace])
     if choice.natives is None or request.object is None:
         return explain(request, known, policy=choice.policy, tracers=choice.tracers), ()
     natives = choice.natives.on_object()

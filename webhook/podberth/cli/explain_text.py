@@ -63,7 +63,10 @@ def _where(reach: PodReach | None, known: int) -> str:
     if reach is None:
         return "not known; give --topology"
     text = f"{len(reach.nodes)} of {known}{_named(reach.nodes)}"
-    return f"{text}; prefers {len(reach.preferred)}{_named(reach.preferred)}" if reach.preferred else text
+    if reach.preferred:
+        text += f"; prefers {len(reach.preferred)}{_named(reach.preferred)}"
+    excluded = [f"{len(names)} {why}" for why, names in reach.excluded]
+    return f"{text}; left out: {', '.join(excluded)}" if excluded else text
 
 
 def _free(subject: ExplainedPod, free: Sequence[str]) -> str:

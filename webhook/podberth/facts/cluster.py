@@ -74,6 +74,8 @@ class ClusterFacts:
     """Whether no replica of podberth's controller runs, so nothing makes the PodGroups that policies name."""
     is_claimless: bool = False
     """Whether API discovery says that the cluster serves no ResourceClaimTemplates in a version that podberth reads."""
+    assumed: frozenset[str] = frozenset()
+    """The names of Namespaces that no file has, but that must exist; only the label for their name is known."""
     cut_queues: frozenset[QueueKind] = frozenset()
     """The kinds of queues of which not all queues are known: there are too many queues, or a queue cannot be read."""
 

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
+from posixpath import normpath
 from typing import Final
 
 from ..errors import UsageError, did_you_mean
@@ -15,6 +17,10 @@ FOLDER: Final = _PACKAGE if _PACKAGE.is_dir() else Path(__file__).parents[3] / "
 MAP: Final = "README"
 """The name of the page that names the others."""
 _MAX_BYTES: Final = 1 << 20
+_MOST_FOUND: Final = 5
+"""The most sections that a message names."""
+_LINK: Final = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+"""A relative link in Markdown: the path, and the anchor behind it."""
 _HEADING: Final = re.compile(r"(#+) (.+)")
 
 
@@ -36,12 +42,60 @@ def page(name: str) -> str:
     known = names()
     short = path.removeprefix("docs/").removesuffix(".md")
     if short not in known:
-        raise UsageError(f"docs: got {path!r}, want a page that `podberth docs` names{did_you_mean(short, known)}")
-    text = _text(short)
-    return _section(text, section, short) if section else text
+        near = did_you_mean(short, known) or _found_in(short)
+        raise UsageError(f"docs: got {path!r}, want a page that `podberth docs` names{near}")
+    text = _read(short)
+    return absolute(_section(text, section, short) if section else text, short, _repository())
 
 
-def _text(name: str) -> str:
+def search(words: str) -> list[str]:
+    """Return the sections whose title or text has all the words, as PAGE#SECTION, the best first.
+
+    A section does not count with the words of the sections below it. A word may be the beginning of a longer one; case
+    does not matter. Sections whose title has the words come first, then those with most of them; decisions (adr) last.
+    """
+    wanted = [re.compile(rf"(?<!\w){re.escape(each)}", re.IGNORECASE) for each in words.split()]
+    if not wanted:
+        return []
+    found = []
+    for name in names():
+        lines = _read(name).splitlines(keepends=True)
+        headings = list(_headings(lines))
+        ends = [line for line, _, _ in headings[1:]] + [len(lines)]
+        for (start, level, title), end in zip(headings, ends, strict=True):
+            counts = [len(each.findall("".join(lines[start:end]))) for each in wanted]
+            if all(counts):
+                titled = all(each.search(lines[start]) for each in wanted)
+                where = name if level == 1 else f"{name}#{title}"
+                found.append((name.startswith("adr/"), not titled, -sum(counts), where))
+    return list(dict.fromkeys(where for *_, where in sorted(found)))
+
+
+def absolute(text: str, name: str, repository: str) -> str:
+    """Return a page in which links to files outside the documentation are addresses in the repository.
+
+    ``name`` is the page's name. ``repository`` is the address of the repository's files, with a slash at the end; if
+    it is empty, the links stay as they are.
+    """
+
+    def replaced(link: re.Match[str]) -> str:
+        path = normpath(f"docs/{name}/../{link[1]}")
+        return link[0] if path.startswith("docs/") else f"]({repository}{path}{link[2] or ''})"
+
+    return _LINK.sub(replaced, text) if repository else text
+
+
+def _repository() -> str:
+    """Return the address of the files of the repository that the package was released from; empty if unknown."""
+    try:
+        addresses = metadata("podberth").get_all("Project-URL", ())
+    except PackageNotFoundError:
+        return ""
+    pages = (each.removeprefix("Documentation, ") for each in addresses if each.startswith("Documentation, "))
+    return next(pages, "").removesuffix(f"docs/{MAP}.md")
+
+
+def _read(name: str) -> str:
     file = FOLDER / f"{name}.md"
     try:
         return read_text_in_time(file, _MAX_BYTES)
@@ -54,26 +108,38 @@ def _section(text: str, wanted: str, name: str) -> str:
     headings = list(_headings(lines))
     found = next((each for each in headings if each[2] == anchor(wanted)), None)
     if found is None:
-        near = " or ".join(_places(anchor(wanted)))
-        raise UsageError(f"docs: {name}: got no section {wanted!r}{near and f'; did you mean {near}?'}")
+        near = _places(anchor(wanted)) or _found_in(wanted, name)
+        raise UsageError(f"docs: {name}: got no section {wanted!r}{near}")
     start, level, _ = found
     end = next((line for line, depth, _ in headings if line > start and depth <= level), len(lines))
     return "".join(lines[start:end])
 
 
-def _places(wanted: str) -> list[str]:
-    """Return the sections of all pages whose anchor is ``wanted``, or else the anchor most similar to it.
+def _places(wanted: str) -> str:
+    """Return the end of a message: the sections of all pages whose anchor is ``wanted``, or else the most similar one.
 
-    Empty if no anchor is similar. Each section has the name that ``page`` takes.
+    Empty if no anchor is similar.
     """
     from difflib import get_close_matches  # noqa: PLC0415 - only a message about a mistake needs it
 
     pages: dict[str, dict[str, None]] = {}
     for name in names():
-        for _, _, each in _headings(_text(name).splitlines()):
+        for _, _, each in _headings(_read(name).splitlines()):
             pages.setdefault(each, {})[name] = None
     near = wanted if wanted in pages else next(iter(get_close_matches(wanted, pages, n=1)), "")
-    return [f"{name}#{near}" for name in pages.get(near, ())]
+    places = [f"{name}#{near}" for name in pages.get(near, ())]
+    return f"; did you mean {' or '.join(places[:_MOST_FOUND])}?" if places else ""
+
+
+def _found_in(words: str, page: str = "") -> str:
+    """Return the end of a message: the sections that have the words, those of ``page`` first; empty for none."""
+    words = re.sub(r"[-/]", " ", words)
+    found = sorted(search(words), key=lambda each: each.partition("#")[0] != page)
+    if not found:
+        return ""
+    left = len(found) - _MOST_FOUND
+    more = f" and {left} more (podberth docs --search '{words}')" if left > 0 else ""
+    return f"; read {', '.join(found[:_MOST_FOUND])}{more}"
 
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:

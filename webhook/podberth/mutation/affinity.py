@@ -82,6 +82,18 @@ def known(draft: Draft) -> list[terms.KnownTerm]:
     return [terms.KnownTerm(term, draft.get(SELECTOR) or {}) for term in draft.get(REQUIRED) or [{}]]
 
 
+def impossible(draft: Draft) -> str:
+    """Return the two requirements of the pod that no node satisfies together, as text; empty if nodes may exist.
+
+    Only the nodeSelector and the required node affinity are compared, and not the known nodes. If the affinity has
+    several terms, each of them contradicts itself or the nodeSelector, and the text is about the first.
+    """
+    found = [each.own_contradiction(MAX_PAIRS) for each in known(draft)[: MAX_TERMS + 1]]
+    if len(found) > MAX_TERMS or None in found:
+        return ""
+    return " and ".join(_expression(each) for each in found[0] or ())
+
+
 def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return node affinity terms that select the nodes with all of ``labels``; empty if ``labels`` is empty."""
     wanted = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]

@@ -6,6 +6,7 @@ the expressions alone, not on the known nodes or their labels.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, combinations, islice
 from typing import Any, TypeAlias
 
 from ..devices.gpu_models import MODEL_LABELS, model_of
@@ -129,6 +130,17 @@ class KnownTerm:
             ),
             None,
         )
+
+    def own_contradiction(self, most: int) -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+        """Return two expressions of the term and the nodeSelector that no node satisfies together; None if none are.
+
+        At most ``most`` pairs of expressions are compared.
+        """
+        facts = [self.about(key) for key in dict.fromkeys((*self._by_key, *self._selector))]
+        of_label = (pair for about in facts for pair in combinations(about, 2))
+        of_models = combinations(self._naming, 2)
+        found = (pair for pair in islice(chain(of_label, of_models), most) if _excludes(*pair))
+        return next(((other.expression, one.expression) for one, other in found), None)
 
 
 class WantedTerm:

@@ -15,7 +15,16 @@ from ..errors import EvaluationError, Problem, UndecidedError
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Watch, failing_variables
 from ..policy.expressions import expressions_of
-from ..policy.match import NamespaceUnknownError, Route, SetUpError, applies_statically
+from ..policy.match import (
+    NamespaceUnknownError,
+    Route,
+    SetUpError,
+    applies_statically,
+    reads_labels,
+    selects_by_label,
+)
+from ..policy.model import MatchConstraints
+from ..policy.unfit import unfit
 from .documents import GROUP, Policy, Read
 from .model import MUTATING, VALIDATING, AnyBinding, BindingParamRef, ValidatingBindingSpec
 from .params import Objects
@@ -232,7 +241,9 @@ class BoundPolicies:
             yield from _misconfigured(policy, "", f'namespaces "{creation.namespace}" not found')
             return
         if kind is None:
-            self._pass_over(bound, "matchConstraints: they do not match the object")
+            if self.watch is not None:
+                why = _why_not(policy.constraints, creation, self._namespaces)
+                self._pass_over(bound, f"matchConstraints.{why}")
             return
         param_kind = policy.model.spec.param_kind
         if bound.bindings and param_kind is not None and self._objects.kind_of(param_kind) is None:
@@ -251,8 +262,24 @@ class BoundPolicies:
                 continue
             if matches is not None:
                 yield Case(bound, binding, creation, kind, namespace)
-            else:
-                self._pass_over(bound, f"matchResources of {binding.metadata.name}: they do not match the object")
+            elif self.watch is not None:
+                why = _why_not(binding.spec.match_resources, creation, self._namespaces)
+                self._pass_over(bound, f"matchResources of {binding.metadata.name}: {why}")
+
+    def reading_labels(self, creation: Creation) -> Iterator[str]:
+        """Yield the names of the policies that may read labels of the object's Namespace.
+
+        The policies' matchConditions are not evaluated.
+        """
+        if creation.is_namespace or not creation.namespace:
+            return
+        for each in self.bound:
+            own, reads = each.policy.constraints, reads_labels(each.reads)
+            for bound in (binding.spec.match_resources for binding in each.bindings):
+                asks = reads or selects_by_label(own) or selects_by_label(bound)
+                if asks and _may_match(own, creation) and _may_match(bound, creation):
+                    yield each.policy.name
+                    break
 
     def within(self, review: ReviewContext, objects: Objects, namespaces: Mapping[str, Document]) -> Self:
         """Return a copy of the policies that is evaluated with another review context, other objects and namespaces."""
@@ -310,6 +337,20 @@ class BoundPolicies:
         if not found:
             decisions.append(_lacking(case, kind, reference))
         return found
+
+
+def _may_match(constraints: MatchConstraints, creation: Creation) -> bool:
+    """Return whether constraints match a creation, for some labels of the Namespace."""
+    try:
+        return matched_kind(constraints, creation, {}) is not None
+    except NamespaceUnknownError:
+        return True
+
+
+def _why_not(constraints: MatchConstraints, creation: Creation, namespaces: Mapping[str, Document]) -> str:
+    """Return which part of constraints does not match a creation."""
+    why = unfit(constraints, creation.as_match_request(), namespaces)
+    return why or "excludeResourceRules: they leave out the resource in another API version"
 
 
 def is_exempt(kind: ResourceKind) -> bool:

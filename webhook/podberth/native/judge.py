@@ -185,6 +185,13 @@ class NativeJudge:
             return Judged(matched=False, problems=problems)
         return Judged(matched=False)
 
+    def reading_labels(self, document: Document) -> Iterator[str]:
+        """Yield "kind name" for each policy that may read labels of the object's Namespace."""
+        creation, _ = creation_of(document, self._resources, namespace=self._given.namespace, user=self._user(None))
+        if creation is not None:
+            for each in (self.mutating, self.validating):
+                yield from (f"{each.kind} {name}" for name in each.reading_labels(creation))
+
     @property
     def bound(self) -> Iterator[tuple[str, Bound]]:
         """Pairs of (the kind of a policy, the compiled policy with its bindings)."""

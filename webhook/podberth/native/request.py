@@ -62,6 +62,20 @@ class Creation:
             "options": _OPTIONS,
         }
 
+    def as_match_request(self) -> MatchRequest:
+        """Return the fields of the request that matchConstraints depend on."""
+        return MatchRequest(
+            operation="CREATE",
+            group=self.kind.group,
+            version=self.kind.version,
+            resource=self.kind.plural,
+            sub_resource="",
+            name=self.name,
+            namespace=self.namespace,
+            object=self.object,
+            old_object=None,
+        )
+
     def as_kind(self, kind: ResourceKind) -> Mapping[str, Any]:
         """Return the object in another API version of its kind; only the field ``apiVersion`` differs."""
         return self.object if kind == self.kind else {**self.object, "apiVersion": kind.api_version}
@@ -115,17 +129,7 @@ def matched_kind(
     Raises:
         NamespaceUnknownError: all other constraints match, and the labels that the namespaceSelector needs are unknown.
     """
-    request = MatchRequest(
-        operation="CREATE",
-        group=creation.kind.group,
-        version=creation.kind.version,
-        resource=creation.kind.plural,
-        sub_resource="",
-        name=creation.name,
-        namespace=creation.namespace,
-        object=creation.object,
-        old_object=None,
-    )
+    request = creation.as_match_request()
     kinds = [creation.kind]
     if constraints.match_policy == "Equivalent":
         kinds += creation.equivalents

@@ -7,10 +7,14 @@ match can be selected once for each operation and resource. This module does not
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..errors import EvaluationError
+from ..kube.namespaces import NAME_LABEL
+from ..wellknown import EXEMPT_LABEL
 from .model import GPUPolicy, LabelSelector, MatchConstraints, Rule
+
+_ASSUMED: Final = frozenset({NAME_LABEL, EXEMPT_LABEL})
 
 Route: TypeAlias = tuple[str, str, str, str, str]
 """A request's operation, API group, version, resource and subresource: the fields that a rule without names and scope
@@ -98,6 +102,20 @@ def unselected(
     if not _object_matches(constraints.object_selector, request):
         return "objectSelector"
     return "" if _namespace_matches(constraints.namespace_selector, request, namespaces) else "namespaceSelector"
+
+
+def selects_by_label(constraints: MatchConstraints) -> bool:
+    """Return whether the namespaceSelector reads a label of the Namespace that is not assumed where it is unknown.
+
+    Assumed are the label with its name, and that it lacks the label by which podberth's webhooks leave it out.
+    """
+    selector = constraints.namespace_selector
+    return bool({*selector.match_labels, *(each.key for each in selector.match_expressions)} - _ASSUMED)
+
+
+def reads_labels(reads: Iterable[tuple[str, ...]]) -> bool:
+    """Return whether expressions read more of ``namespaceObject`` than its name; ``reads`` are the paths they read."""
+    return any(path[0] == "namespaceObject" and path[1:] != ("metadata", "name") for path in reads)
 
 
 def _covers(rule: Rule, route: Route) -> bool:

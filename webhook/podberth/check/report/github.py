@@ -25,8 +25,7 @@ def render(report: Report) -> str:
             commands.sort(key=_gravity)
             lines += [f"::group::{_escaped(shown(file))}", *commands, "::endgroup::"]
     lines.append(_plain(f"podberth check: {summary(report)}"))
-    if skipped(report):
-        lines.append(_plain(f"podberth check: not checked: {skipped(report)}"))
+    lines += [_plain(f"podberth check: {heading}: {kinds}") for heading, kinds in skipped(report)]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -1,5 +1,6 @@
 """Functions that several output formats share: a result's name, changes as a patch, and findings as text."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -81,9 +82,21 @@ def summary(report: Report) -> str:
     return f"{found}: {', '.join(said)}" if said else f"{found}: nothing to check"
 
 
-def skipped(report: Report) -> str:
-    """Return the kinds of the skipped documents as text, with the number of each kind; empty if nothing was skipped."""
-    return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in report.skipped_kinds.items())
+def skipped(report: Report) -> list[tuple[str, str]]:
+    """Return the skipped documents in pairs of a heading and the kinds with their numbers; empty if none was skipped.
+
+    Documents "without pods" have nothing to check. Others are "not checked": a message of theirs says why.
+    """
+    found: dict[str, list[Result]] = {"without pods": [], "not checked": []}
+    for each in report.results:
+        if each.verdict == "skipped":
+            found["not checked" if each.path or each.warnings or each.notes else "without pods"].append(each)
+    return [(heading, _kinds(results)) for heading, results in found.items() if results]
+
+
+def _kinds(results: Iterable[Result]) -> str:
+    kinds = Counter(f"{each.api_version} {each.kind}".strip() for each in results)
+    return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in sorted(kinds.items()))
 
 
 def number(count: int, what: str) -> str:

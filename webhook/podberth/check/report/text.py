@@ -48,8 +48,8 @@ def lines(report: Report, shown: Shown = ALL) -> Iterator[Line]:
         yield Line(())
     grave = report.count("denied") + report.count("error")
     yield Line((Span(summary(report), "bold red" if grave else "bold"),), len(_INDENT))
-    if skipped(report):
-        yield Line((Span("not checked: ", "dim"), Span(skipped(report))), len("not checked: "))
+    for heading, kinds in skipped(report):
+        yield Line((Span(f"{heading}: ", "dim"), Span(kinds)), len(f"{heading}: "))
 
 
 def _head(result: Result) -> Line:

@@ -124,6 +124,7 @@ function nodes(found) {
   const free = found.after?.free ? `, ${found.after.free.length} of these with the devices free` : "";
   return [
     make("p", {}, found.after ? count + free : `${count}: the pod is denied`),
+    ...leftOut("before", found.before), ...leftOut("after", found.after),
     ...answered.map.flatMap((kind) => [
       make("h3", {}, `${kind.title}: ${kind.nodes.length} nodes`),
       make("ul", { className: "nodes" }, ...kind.nodes.map((node) => make("li",
@@ -132,6 +133,11 @@ function nodes(found) {
     ]),
     make("p", { className: "note" }, Object.values(FITS).map((each) => each.join(" ")).join(", ")),
   ];
+}
+
+function leftOut(when, reach) {
+  const reasons = (reach?.excluded ?? []).map((each) => `${each.nodes.length} ${each.why}`);
+  return reasons.length ? [make("p", { className: "note" }, `left out ${when}: ${reasons.join(", ")}`)] : [];
 }
 
 function policy(found) {
