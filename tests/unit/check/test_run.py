@@ -146,6 +146,8 @@ PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --
             f"{{roles: {{A: {{pod: {{containers: [{ASKING}]}}}}, B: {{pod: {{containers: [{ASKING}]}}}}}}}}",
             [f"{UNKNOWN}; {PLACES}"],
         ),
+        ("{size: 8, containers: [{image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}", [UNKNOWN]),
+        (f"{{pod: {{containers: [{ASKING[:-1]}, commands: {{pre: run}}}}]}}}}", [UNKNOWN]),
         ("{engine: {containers: [{name: c}]}}", []),
         ("{worker: {limits: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
         ("{resourceName: nvidia.com/gpu}", [UNKNOWN]),
