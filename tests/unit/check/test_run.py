@@ -146,6 +146,8 @@ PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --
             f"{{roles: {{A: {{pod: {{containers: [{ASKING}]}}}}, B: {{pod: {{containers: [{ASKING}]}}}}}}}}",
             [f"{UNKNOWN}; {PLACES}"],
         ),
+        ("{size: 8, containers: [{image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}", [UNKNOWN]),
+        (f"{{pod: {{containers: [{ASKING[:-1]}, commands: {{pre: run}}}}]}}}}", [UNKNOWN]),
         ("{engine: {containers: [{name: c}]}}", []),
         ("{worker: {limits: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
         ("{resourceName: nvidia.com/gpu}", [UNKNOWN]),
@@ -174,6 +176,7 @@ def test_a_kind_that_only_offers_parts_of_pods_is_passed_over() -> None:
         ("kubeflow.org/v1beta1", "WorkspaceKind"),
         ("quota.codeflare.dev/v1alpha1", "QuotaSubtree"),
         ("amd.com/v1", "NodeFlavor"),
+        ("amlarc.azureml.com/v1alpha1", "InstanceType"),
     ):
         text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: f}}\nspec: {{limits: {{nvidia.com/gpu: 1}}}}\n"
         assert one(text).warnings == ()

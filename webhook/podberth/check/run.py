@@ -277,7 +277,12 @@ class _Object:
         if is_part_of_a_tool(self.source):
             no_object = skipped_file(self.source.file, line=self.source.line())
             return self._result((), "skipped") if self.source.content.get("kind") else no_object
-        why = why_without_pods(self.source.content, self.content, self.settings.template_paths)
+        why = why_without_pods(
+            self.source.content,
+            self.content,
+            self.settings.template_paths,
+            self.snapshot.environment.schema.definitions,
+        )
         if why is None or not (self.named or why.is_object):
             return self._result((), "skipped")
         found = (self._finding(why.message, why.path),)

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import recognise
+from ..kinds import forms
 from ..kinds.crd_fields import crd_fields
 from ..kube.paths import Path
+from ..kube.schema import Definitions, Schema
+from ..kube.unknown_fields import Typed, unknown_fields
 from ..kube.walk import values
 from ..workload.kinds import is_known, row_for
 from .misspelt_fields import misspelt_fields
@@ -13,6 +16,7 @@ from .result import shown
 
 # The field by which a PodSpec is recognised
 _CONTAINERS: Final = "containers"
+_POD_SPEC: Final = Schema(kind="message", message="io.k8s.api.core.v1.PodSpec")
 _CHARTS: Final = frozenset({("helm.toolkit.fluxcd.io", "HelmRelease"), ("helm.cattle.io", "HelmChart")})
 """The API groups and kinds of the objects that install a Helm chart, and that contain the chart's values."""
 _RENDER: Final = "render the chart first, for example: helm template … | podberth check -"
@@ -29,7 +33,10 @@ class WithoutPods(NamedTuple):
 
 
 def why_without_pods(
-    stated: Mapping[str, Any], content: Mapping[str, Any], template_paths: Mapping[str, Sequence[tuple[str, ...]]]
+    stated: Mapping[str, Any],
+    content: Mapping[str, Any],
+    template_paths: Mapping[str, Sequence[tuple[str, ...]]],
+    pod: Definitions,
 ) -> WithoutPods | None:
     """Return why a document without pod templates is not checked; None if the report needs no reason.
 
@@ -37,6 +44,7 @@ def why_without_pods(
         stated: the document in the user's text.
         content: the document as native policies leave it.
         template_paths: a mapping from a kind to the paths of the pod templates that the user names for the kind.
+        pod: the definitions of a Pod and its parts.
     """
     version, kind = stated.get("apiVersion"), stated.get("kind")
     if not version and not kind:
@@ -55,16 +63,18 @@ def why_without_pods(
         message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"
         return WithoutPods(message, ("kind",))
     return (
-        WithoutPods(_of_unknown(str(version), str(kind), content), ("kind",)) if names_accelerators(content) else None
+        WithoutPods(_of_unknown(str(version), str(kind), content, pod), ("kind",))
+        if names_accelerators(content)
+        else None
     )
 
 
-def _of_unknown(version: str, kind: str, content: Mapping[str, Any]) -> str:
+def _of_unknown(version: str, kind: str, content: Mapping[str, Any], pod: Definitions) -> str:
     """Return the message that an object is not checked because podberth does not know its kind."""
     if (version.partition("/")[0], kind) in _CHARTS:
         return f"got a {kind}, whose pods are those of a chart: nothing of it is checked; {_RENDER}"
     message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
-    found = [f"--template-path '{kind}={place}'" for place in places_of_pods(content)]
+    found = [f"--template-path '{kind}={place}'" for place in places_of_pods(content, pod)]
     return f"{message}; give the place of its pods: {shown(found, ' ')}" if found else message
 
 
@@ -81,15 +91,20 @@ def names_accelerators(content: Mapping[str, Any]) -> bool:
     return False
 
 
-def places_of_pods(content: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the paths at which a document has PodSpecs, in the format of ``--template-path``, each once."""
+def places_of_pods(content: Mapping[str, Any], pod: Definitions) -> tuple[str, ...]:
+    """Return the paths at which a document has PodSpecs, in the format of ``--template-path``, each once.
+
+    An object with fields that a PodSpec lacks is none: the ``containers`` of a MiniCluster of Flux are its own.
+    """
     found: dict[str, None] = {}
     for above, key, value in _fields(content):
         is_spec = key == _CONTAINERS and isinstance(value, list) and value and isinstance(value[0], dict)
         # A step with a dot cannot be given.
         if is_spec and above and not any(isinstance(step, str) and "." in step for step in above):
-            steps = ["[*]" if isinstance(step, int) else f".{step}" for step in above]
-            found["".join(steps).removeprefix(".")] = None
+            place = Typed(_POD_SPEC, forms.find(content, above))
+            if not any(unknown_fields(pod, place)):
+                steps = ["[*]" if isinstance(step, int) else f".{step}" for step in above]
+                found["".join(steps).removeprefix(".")] = None
     return tuple(found)
 
 

@@ -43,9 +43,19 @@ _GROUPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 DOSSIER: Final = Dossier(
     name="things without pods",
     versions={repository: version for repository, (version, _) in _GROUPS.items()}
-    | {"AMD-AGI/Primus-SaFE": "01e8d9e9", "kedacore/keda": "8b4f083c"},
+    | {
+        "AMD-AGI/Primus-SaFE": "01e8d9e9",
+        "kedacore/keda": "8b4f083c",
+        # infrastructure/setup/manifests/azureml-instance-types.yaml: a job of Azure ML chooses among them
+        "microsoft/physical-ai-toolchain": "a8580d83",
+    },
     podless_groups=frozenset(group for _, groups in _GROUPS.values() for group in groups) | {"podberth.io"},
     podless_kinds=frozenset(
-        {"amd.com/v1/NodeFlavor", "keda.sh/v1alpha1/ScaledObject", "keda.sh/v1alpha1/TriggerAuthentication"}
+        {
+            "amd.com/v1/NodeFlavor",
+            "amlarc.azureml.com/v1alpha1/InstanceType",
+            "keda.sh/v1alpha1/ScaledObject",
+            "keda.sh/v1alpha1/TriggerAuthentication",
+        }
     ),
 )
