@@ -22,7 +22,8 @@ from ..figures import table
 from . import plots, report
 from .outcome import Outcome, work_out
 from .overlay import Machine, lay_over
-from .replay import Mode, Stage, say
+from .partitions import by_claims, planned
+from .replay import ON_DEMAND, Cluster, Mode, Stage, say
 from .trace import NODE_FILE, POD_FILE, TraceError, TraceNode, TracePod, read_nodes, read_pods, sample
 
 MODES = {
@@ -35,7 +36,9 @@ MODES = {
         Mode(name="free-linked late", podberth=True, optional=("free-linked",), live=True, lag=50),
         Mode(name="small machines", podberth=True, optional=("free-linked", "small-machines"), live=True),
         Mode(name="MIG by hand", by_hand=True),
-        Mode(name="no MIG", cut=False),
+        Mode(name="no MIG", cluster="whole"),
+        Mode(name="planned", podberth=True, cluster="planned"),
+        Mode(name="claims", podberth=True, optional=(ON_DEMAND,), cluster="claims"),
     )
 }
 
@@ -60,11 +63,15 @@ def main() -> None:
         raise SystemExit(f"bench: --modes: got {error}, want some of {','.join(MODES)}") from None
     try:
         nodes, pods = _sampled(options.trace, options.nodes, options.pods, options.seed)
-        clusters = {cut: lay_over(nodes, pods, cut=cut, demand=options.demand) for cut in (True, False)}
+        clusters = {
+            each: _cluster(each, nodes, pods, options) for each in dict.fromkeys(mode.cluster for mode in modes)
+        }
     except (OSError, TraceError) as error:
         raise SystemExit(f"bench: {error}") from None
     outcomes = _replayed(modes, clusters, pods)
-    print(report.cluster(clusters[True], pods))
+    for name, machines in clusters.items():
+        print(f"{name}: {report.cluster(machines)}")
+    print(report.arrivals(pods))
     print("\nWhen the first pod cannot be placed\n")
     print(table(*report.moments(outcomes, "at_first")))
     print("\nWhen all have been tried\n")
@@ -87,17 +94,32 @@ def _sampled(
     return tuple(sorted(drawn, key=lambda node: node.name)), sample(pods, pod_count, seed)
 
 
+def _cluster(
+    name: Cluster, nodes: Sequence[TraceNode], pods: Sequence[TracePod], options: argparse.Namespace
+) -> tuple[Machine, ...]:
+    machines = lay_over(nodes, pods, cut=name == "ruled", demand=options.demand)
+    match name:
+        case "planned":
+            return planned(machines, pods, options.demand, options.seed)
+        case "claims":
+            return by_claims(machines)
+        case _:
+            return machines
+
+
 def _replayed(
-    modes: Sequence[Mode], clusters: Mapping[bool, Sequence[Machine]], pods: Sequence[TracePod]
+    modes: Sequence[Mode], clusters: Mapping[Cluster, Sequence[Machine]], pods: Sequence[TracePod]
 ) -> dict[str, Outcome]:
     outcomes = {}
     with tempfile.TemporaryDirectory(prefix="podberth-bench-") as name:
         folder = Path(name)
-        with ControlPlane.start(folder / "plane") as control_plane:
+        # Without kubelets' heartbeats this controller would give the machines up.
+        left_out = ["--controllers=*,-node-lifecycle-controller"]
+        with ControlPlane.start(folder / "plane", extra_controller_args=left_out) as control_plane:
             stage = Stage(control_plane, folder)
             for mode in modes:
                 began = time.monotonic()
-                machines = clusters[mode.cut]
+                machines = clusters[mode.cluster]
                 outcomes[mode.name] = work_out(stage.replay(mode, machines, pods), machines)
                 say(f"{mode.name}: done in {time.monotonic() - began:.0f} s")
     return outcomes
