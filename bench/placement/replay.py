@@ -88,10 +88,9 @@ class Mode:
     """So many pods later than their placement the labels follow."""
     cluster: Cluster = "ruled"
 
-    @property
-    def one_by_one(self) -> bool:
-        """Whether a pod comes when the last has a node or a reason: labels follow it, or it waits for its claim."""
-        return self.live or self.cluster == "claims"
+    def awaits(self, pod: TracePod) -> bool:
+        """Return whether the next pod comes when this one has a node or a reason: labels follow it, or its claim."""
+        return self.live or (self.cluster == "claims" and pod.shares)
 
 
 class Stage:
@@ -118,7 +117,7 @@ class Stage:
                 if number % _STEP == 0:
                     say(f"{mode.name}: {number} of {len(pods)} pods sent")
                 self._send(manifest(pod, by_hand=mode.by_hand))
-                if mode.one_by_one:
+                if mode.awaits(pod):
                     self._wait_for(pod)
                 if labels is not None:
                     labels.follow(trial(pod, self._plane.api.read(f"{_PODS}/{pod.name}")))
