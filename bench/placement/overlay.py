@@ -74,6 +74,7 @@ class Unit:
 
     gpu: int
     resource: str
+    """What a pod asks for, to get one; an instance that claims alone get has its driver and profile here."""
     size: float
     """As a part of the GPU, by its memory."""
     memory_mib: int = 0

@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
-from e2e.dra import partition_name, partitionable
+from e2e.dra import GPU_DRIVER, partition_name, partitionable
 from podberth.devices import mig, mig_placement
 from podberth.devices.mig_tables import MigTable
 from podberth.facts.cluster import collect
@@ -141,7 +141,7 @@ def _overlapping(gpu: int, profiles: Mapping[str, tuple[int, int, tuple[int, ...
         for start in starts:
             yield Unit(
                 gpu=gpu,
-                resource=mig.parse(profile).resource,
+                resource=f"{GPU_DRIVER} {profile}",
                 size=size / MEMORY_SLICES,
                 memory_mib=memory,
                 device=partition_name(gpu, profile, start),
