@@ -1,8 +1,9 @@
 """The replay itself: pods go to a real API server in the order of their arrival, and the real scheduler has its say.
 
 Machines are Nodes without kubelets. The scheduler takes pods of one priority in the order in which it hears of them
-(its PrioritySort plugin), and one at a time, so that they need not wait for each other here. Nothing is deleted
-meanwhile: what is refused stays refused.
+(its PrioritySort plugin), and one at a time, so that they need not wait for each other here. A pod with a claim from a
+template is not heard of until Kubernetes' controller has made the claim, so the next pod waits for it. Nothing is
+deleted meanwhile: what is refused stays refused.
 """
 
 import json
