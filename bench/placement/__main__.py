@@ -43,7 +43,7 @@ MODES = {
     )
 }
 
-# The scheduler needs a second of a core and more for each pod if 107 of 303 machines are behind a DRA driver.
+# The scheduler needs a second of a core and more for each pod if 93 of 303 machines are behind a DRA driver.
 _BY_DEFAULT = [name for name, mode in MODES.items() if mode.cluster != "claims"]
 
 # A quarter of both lists: minutes on two cores, and still some machines of nearly every kind.
