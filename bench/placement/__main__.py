@@ -2,9 +2,10 @@
 
 The trace is read from a folder with its two CSV files; a sample of its machines and pods is taken at equal distances.
 The replays go one after the other on one control plane: the three that are compared; three with live labels and the
-optional policies about them (labels written before the next pod comes, or 50 pods late, and with small-machines); and
-two that say what podberth could at best or need not do: users who look MIG profiles up by hand, and a cluster without
-MIG.
+optional policies about them (labels written before the next pod comes, or 50 pods late, and with small-machines); two
+that say what podberth could at best or need not do: users who look MIG profiles up by hand, and a cluster without MIG;
+and two in which MIG machines are cut otherwise: as ``podberth plan mig`` says for the pods of ``--demand``, and as pods
+come, by the claims of slices-on-demand. The last is slow: it runs only if --modes names it, with few machines.
 
     python -m bench.placement --trace FOLDER [--nodes 303] [--pods 2038] [--seed 1] [--demand 1.0]
         [--modes off,defaults,required] [--out FOLDER]
@@ -22,7 +23,8 @@ from ..figures import table
 from . import plots, report
 from .outcome import Outcome, work_out
 from .overlay import Machine, lay_over
-from .replay import Mode, Stage, say
+from .partitions import by_claims, planned
+from .replay import ON_DEMAND, Cluster, Mode, Stage, say
 from .trace import NODE_FILE, POD_FILE, TraceError, TraceNode, TracePod, read_nodes, read_pods, sample
 
 MODES = {
@@ -35,9 +37,14 @@ MODES = {
         Mode(name="free-linked late", podberth=True, optional=("free-linked",), live=True, lag=50),
         Mode(name="small machines", podberth=True, optional=("free-linked", "small-machines"), live=True),
         Mode(name="MIG by hand", by_hand=True),
-        Mode(name="no MIG", cut=False),
+        Mode(name="no MIG", cluster="whole"),
+        Mode(name="planned", podberth=True, cluster="planned"),
+        Mode(name="claims", podberth=True, optional=(ON_DEMAND,), cluster="claims"),
     )
 }
+
+# The scheduler needs a second of a core and more for each pod if 93 of 303 machines are behind a DRA driver.
+_BY_DEFAULT = [name for name, mode in MODES.items() if mode.cluster != "claims"]
 
 # A quarter of both lists: minutes on two cores, and still some machines of nearly every kind.
 _NODES, _PODS = 303, 2038
@@ -50,8 +57,8 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=_NODES, help="machines in the sample; 0: all 1,213")
     parser.add_argument("--pods", type=int, default=_PODS, help="pods in the sample; 0: all 8,152")
     parser.add_argument("--seed", type=int, default=1, help="where the sample begins")
-    parser.add_argument("--demand", type=float, default=1.0, help="share of the pods that the MIG layout is made for")
-    parser.add_argument("--modes", default=",".join(MODES), help="which replays; default: all")
+    parser.add_argument("--demand", type=float, default=1.0, help="share of the pods that the layouts are made for")
+    parser.add_argument("--modes", default=",".join(_BY_DEFAULT), help="which replays; default: all but claims")
     parser.add_argument("--out", type=Path, help="where the plots go; without it none are drawn")
     options = parser.parse_args()
     try:
@@ -60,11 +67,15 @@ def main() -> None:
         raise SystemExit(f"bench: --modes: got {error}, want some of {','.join(MODES)}") from None
     try:
         nodes, pods = _sampled(options.trace, options.nodes, options.pods, options.seed)
-        clusters = {cut: lay_over(nodes, pods, cut=cut, demand=options.demand) for cut in (True, False)}
+        clusters = {
+            each: _cluster(each, nodes, pods, options) for each in dict.fromkeys(mode.cluster for mode in modes)
+        }
     except (OSError, TraceError) as error:
         raise SystemExit(f"bench: {error}") from None
     outcomes = _replayed(modes, clusters, pods)
-    print(report.cluster(clusters[True], pods))
+    for how, machines in clusters.items():
+        print(f"{how}: {report.cluster(machines)}")
+    print(report.arrivals(pods))
     print("\nWhen the first pod cannot be placed\n")
     print(table(*report.moments(outcomes, "at_first")))
     print("\nWhen all have been tried\n")
@@ -87,17 +98,32 @@ def _sampled(
     return tuple(sorted(drawn, key=lambda node: node.name)), sample(pods, pod_count, seed)
 
 
+def _cluster(
+    name: Cluster, nodes: Sequence[TraceNode], pods: Sequence[TracePod], options: argparse.Namespace
+) -> tuple[Machine, ...]:
+    machines = lay_over(nodes, pods, cut=name == "ruled", demand=options.demand)
+    match name:
+        case "planned":
+            return planned(machines, pods, options.demand, options.seed)
+        case "claims":
+            return by_claims(machines)
+        case _:
+            return machines
+
+
 def _replayed(
-    modes: Sequence[Mode], clusters: Mapping[bool, Sequence[Machine]], pods: Sequence[TracePod]
+    modes: Sequence[Mode], clusters: Mapping[Cluster, Sequence[Machine]], pods: Sequence[TracePod]
 ) -> dict[str, Outcome]:
     outcomes = {}
     with tempfile.TemporaryDirectory(prefix="podberth-bench-") as name:
         folder = Path(name)
-        with ControlPlane.start(folder / "plane") as control_plane:
+        # Without kubelets' heartbeats this controller would give the machines up.
+        left_out = ["--controllers=*,-node-lifecycle-controller"]
+        with ControlPlane.start(folder / "plane", extra_controller_args=left_out) as control_plane:
             stage = Stage(control_plane, folder)
             for mode in modes:
                 began = time.monotonic()
-                machines = clusters[mode.cut]
+                machines = clusters[mode.cluster]
                 outcomes[mode.name] = work_out(stage.replay(mode, machines, pods), machines)
                 say(f"{mode.name}: done in {time.monotonic() - began:.0f} s")
     return outcomes

@@ -6,15 +6,16 @@ too small for it. F_n is its mean over the workload's classes by their share, an
 
 The paper's GPUs can be shared as one likes. A device plugin's cannot: what is "too small" there is "of another
 resource" here. A free 3g.20gb instance is a fragment to a pod that asks for 2g.10gb or for a whole GPU, and counts as
-the half of a GPU that it is. A class is what pods ask for when they come out of admission.
+the half of a GPU that it is. Of a GPU that can be cut as pods come, what is left is too small for a class if no device
+that would do can be had of it. A class is what pods ask for when they come out of admission.
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .accounts import Account, Ask, allowed
+from .accounts import Account, Ask, Sort, allowed, serves
 from .overlay import Machine
 
 
@@ -33,10 +34,10 @@ class Fragmentation:
         """Sum the workload up into classes."""
         terms = {ask.terms for ask in workload if ask.terms}
         leave = {each: allowed(json.loads(each), machines) for each in terms}
-        self._classes: dict[str, list[_Class]] = {}
+        self._classes: dict[Sort, list[_Class]] = {}
         for ask, count in Counter(workload).items():
             found = _Class(ask, count / len(workload), leave.get(ask.terms))
-            self._classes.setdefault(ask.resource, []).append(found)
+            self._classes.setdefault(ask.sort, []).append(found)
         self._known: dict[str, tuple[tuple[int, int, int], float]] = {}
 
     def of(self, account: Account) -> float:
@@ -49,20 +50,21 @@ class Fragmentation:
         return before[1]
 
     def _measured(self, account: Account) -> float:
-        free: defaultdict[str, float] = defaultdict(float)
-        for unit in account.free:
-            free[unit.resource] += unit.size
-        usable = sum(size * self._served(account, resource) for resource, size in free.items())
-        return sum(free.values()) - usable
+        shares = {sort: self._share(account, sort) for sort in self._classes}
+        usable = sum(
+            size * sum(share for sort, share in shares.items() if any(serves(unit, sort) for unit in units))
+            for size, units in account.lumps()
+        )
+        return account.free_gpus - usable
 
-    def _served(self, account: Account, resource: str) -> float:
-        """Return the share of the workload that these devices of this node can be given to."""
-        counts = account.counts()
+    def _share(self, account: Account, sort: Sort) -> float:
+        """Return the share of the workload that devices of this sort on this node can be given to."""
+        count = account.count(sort)
         return sum(
             each.share
-            for each in self._classes.get(resource, ())
+            for each in self._classes[sort]
             if each.ask.cpu_milli <= account.cpu_milli
             and each.ask.memory_mib <= account.memory_mib
-            and each.ask.count <= counts[resource]
+            and each.ask.count <= count
             and (each.nodes is None or account.machine.name in each.nodes)
         )

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from podberth.devices import mig
-
 from .accounts import Account, Ask, Held, allowed
 from .fragments import Fragmentation
-from .overlay import WHOLE, Machine, right_profile
+from .overlay import WHOLE, Machine, need_mib
 from .trace import TracePod
 
 Fit: TypeAlias = Literal["right", "larger", "whole"]
-"""What a pod got that needs a part of a GPU: the smallest instance that is enough, a larger one, a whole GPU."""
+"""What a pod got that needs a part of a GPU: the smallest instance here that is enough, a larger one, a whole GPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +23,8 @@ class Trial:
     ask: Ask
     node: str = ""
     """Empty: the scheduler found none."""
+    devices: tuple[str, ...] = ()
+    """What the scheduler itself has allocated of a DRA driver's devices, by name."""
     reason: str = ""
     """Why, in the scheduler's words."""
 
@@ -87,6 +87,8 @@ class _Tally:
         self.arrived = self.used = self.held = 0.0
         self.placed = self.multi = self.together = self.linkable = 0
         self.fits: Counter[Fit] = Counter()
+        units = (unit for machine in machines for unit in machine.units)
+        self._instances = sorted({unit.memory_mib for unit in units if unit.resource != WHOLE})
 
     def add(self, trial: Trial) -> None:
         self.arrived += trial.pod.asked
@@ -95,7 +97,7 @@ class _Tally:
         ask = trial.ask
         rooms = (each for each in self.accounts.values() if each.free_linked() >= ask.count and each.hosts(ask))
         self.linkable += trial.pod.gpus > 1 and any(rooms)
-        held = self.accounts[trial.node].place(ask)
+        held = self.accounts[trial.node].place(ask, trial.devices)
         self.placed += 1
         self.used += trial.pod.asked
         self.held += held.size
@@ -103,7 +105,7 @@ class _Tally:
             self.multi += 1
             self.together += held.together
         if trial.pod.shares:
-            self.fits[_fit(trial.pod, held)] += 1
+            self.fits[self._fit(trial.pod, held)] += 1
 
     def must_refuse(self, trial: Trial) -> None:
         """See that the accounts are the scheduler's; ValueError where they have room that it had not."""
@@ -117,13 +119,20 @@ class _Tally:
             placed_pods=self.placed,
             used_gpus=self.used,
             held_gpus=self.held,
-            free_gpus=sum(unit.size for account in self.accounts.values() for unit in account.free),
+            free_gpus=sum(account.free_gpus for account in self.accounts.values()),
             fragmented_gpus=sum(map(self.fragmentation.of, self.accounts.values())),
             multi=self.multi,
             together=self.together,
             linkable=self.linkable,
             fits=tuple(sorted(self.fits.items())),
         )
+
+    def _fit(self, pod: TracePod, held: Held) -> Fit:
+        (unit,) = held.units
+        if unit.resource == WHOLE:
+            return "whole"
+        right = next(size for size in self._instances if size >= need_mib(pod))
+        return "right" if unit.memory_mib == right else "larger"
 
 
 def work_out(trials: Sequence[Trial], machines: Sequence[Machine], *, points: int = 40) -> Outcome:
@@ -146,7 +155,7 @@ def work_out(trials: Sequence[Trial], machines: Sequence[Machine], *, points: in
         if (number + 1) % every == 0 or number + 1 == len(trials):
             curve.append(tally.moment())
     return Outcome(
-        capacity_gpus=sum(unit.size for machine in machines for unit in machine.units),
+        capacity_gpus=sum(machine.gpus for machine in machines),
         pods=len(trials),
         first=first,
         first_small=next((number for number in refused if trials[number].pod.gpus <= 1), None),
@@ -155,10 +164,3 @@ def work_out(trials: Sequence[Trial], machines: Sequence[Machine], *, points: in
         at_end=curve[-1],
         curve=tuple(curve),
     )
-
-
-def _fit(pod: TracePod, held: Held) -> Fit:
-    (unit,) = held.units
-    if unit.resource == WHOLE:
-        return "whole"
-    return "right" if unit.resource == mig.parse(right_profile(pod)).resource else "larger"

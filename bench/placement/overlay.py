@@ -51,10 +51,11 @@ NEED_MIB = 15360
 RACK = "fabric.topograph.run/tier-0"
 """topograph's label of the switch nearest to the machine."""
 
+MEMORY_SLICES = 8
+"""The memory slices of an A100 or H100 (NVIDIA's MIG user guide): what an instance is a part of."""
+
 _RACK_SIZE = 16
 _CUT, _LINKED, _UNLINKED, _LARGER = "dgx-a100-8-mig-mixed", "dgx-a100-8", "l40s-8", "hgx-h100-8"
-# The memory slices of an A100 (NVIDIA's MIG user guide): what an instance is a part of.
-_MEMORY_SLICES = 8
 _SXM2_FOUR = 4
 
 # PCI ids: https://pci-ids.ucw.cz. Memory: the table that nvidia-smi prints, in public logs.
@@ -73,8 +74,15 @@ class Unit:
 
     gpu: int
     resource: str
+    """What a pod asks for, to get one; an instance that claims alone get has its driver and profile here."""
     size: float
-    """As a part of the GPU, by its memory: a node's units make up its GPUs."""
+    """As a part of the GPU, by its memory."""
+    memory_mib: int = 0
+    """GPU memory of an instance, and of what a DRA driver hands out."""
+    device: str = ""
+    """The name in the ResourceSlice; empty: a device plugin hands it out."""
+    slices: frozenset[int] = frozenset()
+    """The memory slices of the GPU that it takes, if units overlap: each GPU can be cut as pods come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +93,15 @@ class Machine:
     kind: str
     cpu_milli: int
     memory_mib: int
+    gpus: float
     units: tuple[Unit, ...]
+    """What can be handed out. With a device plugin they are at most the GPUs; with a DRA driver they overlap."""
     domains: tuple[tuple[int, ...], ...]
     """GPUs that share NVLink, each with each."""
     node: JSON
     config_map: JSON
+    resource_slices: tuple[JSON, ...] = ()
+    """What a DRA driver publishes; empty: the machine has a device plugin."""
 
 
 def lay_over(
@@ -168,20 +180,32 @@ def _machine(node: TraceNode, kind: str, labels: Mapping[str, str]) -> Machine:
         kind=kind,
         cpu_milli=node.cpu_milli,
         memory_mib=node.memory_mib,
-        units=tuple(_units(topology)),
+        gpus=node.gpus,
+        units=units_of(topology),
         domains=topology.links.domains,
         node=manifest,
         config_map=config_map,
     )
 
 
-def _units(topology: NodeTopology) -> Iterator[Unit]:
-    for gpu in topology.gpus:
-        if not gpu.mig_enabled:
-            yield Unit(gpu=gpu.index, resource=WHOLE, size=1.0)
-    for each in topology.mig_instances:
-        size = (each.size or 0) / _MEMORY_SLICES
-        yield Unit(gpu=each.gpu, resource=mig.parse(each.profile).resource, size=size)
+def units_of(topology: NodeTopology) -> tuple[Unit, ...]:
+    """Return what a device plugin hands out of a machine with these GPUs and instances."""
+    memory = {each.profile: each.memory_mib for each in topology.mig_offers}
+    whole = (
+        Unit(gpu=gpu.index, resource=WHOLE, size=1.0, memory_mib=gpu.memory_mib)
+        for gpu in topology.gpus
+        if not gpu.mig_enabled
+    )
+    instances = (
+        Unit(
+            gpu=each.gpu,
+            resource=mig.parse(each.profile).resource,
+            size=(each.size or 0) / MEMORY_SLICES,
+            memory_mib=memory[each.profile],
+        )
+        for each in topology.mig_instances
+    )
+    return (*whole, *instances)
 
 
 def _by_hand(node: TraceNode, kind: str, labels: Mapping[str, str]) -> tuple[JSON, JSON]:

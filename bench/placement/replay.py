@@ -1,8 +1,9 @@
 """The replay itself: pods go to a real API server in the order of their arrival, and the real scheduler has its say.
 
 Machines are Nodes without kubelets. The scheduler takes pods of one priority in the order in which it hears of them
-(its PrioritySort plugin), and one at a time, so that they need not wait for each other here. Nothing is deleted
-meanwhile: what is refused stays refused.
+(its PrioritySort plugin), and one at a time, so that they need not wait for each other here. A pod with a claim from a
+template is not heard of until Kubernetes' controller has made the claim, so the next pod waits for it. Nothing is
+deleted meanwhile: what is refused stays refused.
 """
 
 import json
@@ -10,29 +11,31 @@ import shutil
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import complete_node
 from controlplane.wait import wait_for
+from e2e.dra import GPU_DRIVER, device_class
 from e2e.podberth_process import POLICIES, ROOT, Podberth
 from e2e.registration import Registration
 from podberth.kube.quantity import parse_quantity
+from podberth.policy.parse import parse_policies
 from podberth.topology.free_links import bucket
 from podberth.wellknown import FREE_LINKED_LABEL, NAMESPACE
 
 from .accounts import Account, Ask
 from .manifests import manifest
 from .outcome import Trial
-from .overlay import Machine
+from .overlay import WHOLE, Machine
 from .trace import TracePod
 
 JSON = dict[str, Any]
@@ -40,8 +43,20 @@ JSON = dict[str, Any]
 REQUIRED = ("gang-topology", "inference-roles", "multi-gpu-nvlink", "multi-node-nvlink", "product-affinity")
 """The shipped policies whose ConfigMap has a mode, each ``podberth-<name>`` (their policy.yaml)."""
 
+ON_DEMAND = "slices-on-demand"
+"""The optional policy that makes claims."""
+
+DEVICE_CLASSES = (
+    device_class("gpu.nvidia.com", GPU_DRIVER, "gpu", extendedResourceName=WHOLE),
+    device_class("mig.nvidia.com", GPU_DRIVER, "mig"),
+)
+"""NVIDIA's. Pods that ask for ``nvidia.com/gpu`` get GPUs of either driver or device plugin."""
+
 _NAMESPACE = "openb"
 _PODS = f"/api/v1/namespaces/{_NAMESPACE}/pods"
+_DRA = "/apis/resource.k8s.io/v1"
+_CLAIMS, _TEMPLATES = (f"{_DRA}/namespaces/{_NAMESPACE}/resourceclaim{each}" for each in ("s", "templates"))
+_SLICES, _CLASSES = f"{_DRA}/resourceslices", f"{_DRA}/deviceclasses"
 _PARALLEL = 8
 # The API server's own clients page so (client-go, tools/pager).
 _PAGE = 500
@@ -51,6 +66,10 @@ _STANDSTILL_SECONDS = 300.0
 # The scheduler needs the processor more than whoever watches it.
 _LOOK_SECONDS = 0.5
 _MIB = 1 << 20
+
+
+Cluster: TypeAlias = Literal["ruled", "whole", "planned", "claims"]
+"""How GPUs are cut: by the overlay's rule, not at all, as ``podberth plan mig`` says, or as pods come, by claims."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,45 +87,50 @@ class Mode:
     """Whether the machines' labels say how many linked GPUs are free; pods then come one after the other."""
     lag: int = 0
     """So many pods later than their placement the labels follow."""
-    cut: bool = True
-    """Whether the cluster has MIG instances."""
+    cluster: Cluster = "ruled"
+
+    def awaits(self, pod: TracePod) -> bool:
+        """Return whether the next pod comes when this one has a node or a reason: labels follow it, or its claim."""
+        return self.live or (self.cluster == "claims" and pod.shares)
 
 
 class Stage:
     """A control plane for one replay after the other."""
 
     def __init__(self, control_plane: ControlPlane, folder: Path) -> None:
-        """Keep nothing running but the API server, etcd and the scheduler: nobody would be kubelet for a real pod."""
+        """Stop the simulated kubelets: nobody would be kubelet for a real pod."""
         self._plane = control_plane
         self._folder = folder
         control_plane.add_namespace(_NAMESPACE)
         self._registration = Registration(control_plane)
-        # Without kubelets' heartbeats the node controller would give the machines up.
-        for name in ("nodes", "kube-controller-manager"):
-            control_plane.stop_component(name)
+        control_plane.stop_component("nodes")
 
     def replay(self, mode: Mode, machines: Sequence[Machine], pods: Sequence[TracePod]) -> list[Trial]:
         """Empty the cluster, fill it with these machines, and let the pods come."""
         self._clear()
         with ThreadPoolExecutor(_PARALLEL) as pool:
             list(pool.map(self._add, machines))
+        if mode.cluster == "claims":
+            self._offer_claims()
         labels = LiveLabels(self._plane, machines, mode.lag) if mode.live else None
         with self._podberth(mode, machines):
             for number, pod in enumerate(pods):
                 if number % _STEP == 0:
                     say(f"{mode.name}: {number} of {len(pods)} pods sent")
                 self._send(manifest(pod, by_hand=mode.by_hand))
-                if labels is not None:
+                if mode.awaits(pod):
                     self._wait_for(pod)
+                if labels is not None:
                     labels.follow(trial(pod, self._plane.api.read(f"{_PODS}/{pod.name}")))
             if labels is not None:
                 say(f"{mode.name}: {labels.writes} label writes")
             self._wait(pods, mode.name)
         found = {each["metadata"]["name"]: each for each in self._list()}
-        return [trial(pod, found[pod.name]) for pod in pods]
+        devices = allocated(self._plane.api.read(_CLAIMS)["items"])
+        return [trial(pod, found[pod.name], devices.get(pod.name, ())) for pod in pods]
 
     def _clear(self) -> None:
-        for path in (_PODS, "/api/v1/nodes"):
+        for path in (_PODS, _CLAIMS, _TEMPLATES, _SLICES, _CLASSES, "/api/v1/nodes"):
             # All at once would take longer than the API server gives a request.
             while self._plane.api.read(f"{path}?limit=1")["items"]:
                 self._plane.api.request("DELETE", f"{path}?gracePeriodSeconds=0&limit={_PAGE}")
@@ -117,6 +141,22 @@ class Stage:
         taints = {"spec": {"taints": machine.node["spec"]["taints"]}}
         path = f"/api/v1/nodes/{machine.name}"
         self._plane.api.request("PATCH", path, taints, "application/merge-patch+json")
+        for each in machine.resource_slices:
+            self._plane.api.request("POST", _SLICES, each)
+
+    def _offer_claims(self) -> None:
+        """Make the classes of NVIDIA's driver, and the templates that `podberth controller` would make."""
+        for each in DEVICE_CLASSES:
+            self._plane.api.request("POST", _CLASSES, each)
+        found = parse_policies([("policy.yaml", (ROOT / "optional-policies" / ON_DEMAND / "policy.yaml").read_text())])
+        for template in found.policies[0].policy.spec.claim_templates:
+            document = {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceClaimTemplate",
+                "metadata": {"name": template.written_name},
+                "spec": template.document,
+            }
+            self._plane.api.request("POST", _TEMPLATES, document)
 
     @contextmanager
     def _podberth(self, mode: Mode, machines: Sequence[Machine]) -> Iterator[None]:
@@ -224,10 +264,21 @@ class LiveLabels:
         self.writes += 1
 
 
-def trial(pod: TracePod, document: JSON) -> Trial:
+def allocated(claims: Iterable[JSON]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the devices that the claims of each pod have."""
+    return {
+        owner["name"]: tuple(result["device"] for result in claim["status"]["allocation"]["devices"]["results"])
+        for claim in claims
+        if claim.get("status", {}).get("allocation")
+        for owner in claim["metadata"]["ownerReferences"]
+    }
+
+
+def trial(pod: TracePod, document: JSON, devices: Sequence[str] = ()) -> Trial:
     """Read what became of a pod off the document that the API server has of it."""
     node = document["spec"].get("nodeName", "")
-    return Trial(pod=pod, ask=ask_of(document), node=node, reason="" if node else _refusal(document))
+    reason = "" if node else _refusal(document)
+    return Trial(pod=pod, ask=ask_of(document), node=node, devices=tuple(devices) if node else (), reason=reason)
 
 
 def ask_of(document: JSON) -> Ask:
@@ -237,13 +288,16 @@ def ask_of(document: JSON) -> Ask:
     devices = {name: int(amount) for name, amount in requests.items() if "/" in name}
     if len(devices) > 1:
         raise ValueError(f"{document['metadata']['name']}: resources: got {devices}, want one kind of device")
+    # slices-on-demand calls its templates memory-<MiB>, and the digest follows.
+    claims = [int(each["resourceClaimTemplateName"].split("-")[1]) for each in spec.get("resourceClaims", ())]
     affinity = spec.get("affinity", {}).get("nodeAffinity", {})
     terms = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", {}).get("nodeSelectorTerms", [])
     return Ask(
         cpu_milli=int(parse_quantity(requests["cpu"]) * 1000),
         memory_mib=int(parse_quantity(requests["memory"]) / _MIB),
         resource=next(iter(devices), ""),
-        count=sum(devices.values()),
+        count=sum(devices.values()) + len(claims),
+        claim_mib=sum(claims),
         terms=json.dumps(terms, sort_keys=True) if terms else "",
     )
 

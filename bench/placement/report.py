@@ -1,26 +1,32 @@
 """The tables: a column for each replay, so that they stand side by side."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from .outcome import Moment, Outcome
-from .overlay import Machine
+from .overlay import WHOLE, Machine
 from .trace import TracePod
 
 When: TypeAlias = Literal["at_first", "at_end"]
 
 
-def cluster(machines: Sequence[Machine], pods: Sequence[TracePod]) -> str:
-    """Say in a paragraph what was replayed on what."""
-    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(each.kind for each in machines).most_common())
-    gpus = sum(unit.size for machine in machines for unit in machine.units)
+def cluster(machines: Sequence[Machine]) -> str:
+    """Say in a line which machines there are, and how their GPUs are cut."""
+    kinds = _counted(each.kind for each in machines)
+    gpus = sum(machine.gpus for machine in machines)
+    cut = (unit for machine in machines for unit in machine.units if unit.resource != WHOLE and not unit.device)
+    instances = _counted(unit.resource.removeprefix("nvidia.com/mig-") for unit in cut)
+    return f"{len(machines)} machines with {gpus:,.0f} GPUs: {kinds}; MIG instances: {instances or 'none'}."
+
+
+def arrivals(pods: Sequence[TracePod]) -> str:
+    """Say in a line what was replayed."""
     sharing = sum(pod.shares for pod in pods)
     multi = sum(pod.gpus > 1 for pod in pods)
     asked = sum(pod.asked for pod in pods)
     whole = sum(pod.gpus for pod in pods)
     return (
-        f"{len(machines)} machines with {gpus:,.0f} GPUs: {kinds}.\n"
         f"{len(pods):,} pods that have use for {asked:,.0f} GPUs, and ask for {whole:,} where none is shared: "
         f"{sharing:,} need a part of one, {multi} several, {sum(not pod.gpus for pod in pods)} none."
     )
@@ -54,6 +60,10 @@ def reasons(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
     """Yield what the scheduler said about each replay's first refusal."""
     for name, outcome in outcomes.items():
         yield f"- {name}: {outcome.reason or 'every pod was placed'}"
+
+
+def _counted(words: Iterable[str]) -> str:
+    return ", ".join(f"{count:,} {word}" for word, count in Counter(words).most_common())
 
 
 def _count(first: int | None) -> str:

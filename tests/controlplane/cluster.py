@@ -59,6 +59,7 @@ class ControlPlane(Cluster):
         directory: Path,
         *,
         extra_apiserver_args: Sequence[str] = (),
+        extra_controller_args: Sequence[str] = (),
         pod_groups: bool = True,
         job_gangs: bool = False,
         shared_claims: bool = False,
@@ -88,6 +89,7 @@ class ControlPlane(Cluster):
                 job_gangs=job_gangs,
                 shared_claims=shared_claims,
                 extra_apiserver_args=tuple(extra_apiserver_args),
+                extra_controller_args=tuple(extra_controller_args),
             )
             control_plane = cls(plan, ports)
             try:

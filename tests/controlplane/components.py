@@ -41,6 +41,7 @@ class Plan:
     job_gangs: bool = False
     shared_claims: bool = False
     extra_apiserver_args: tuple[str, ...] = ()
+    extra_controller_args: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -134,6 +135,7 @@ def _controller_manager(plan: Plan) -> list[str]:
         f"--kube-api-qps={_REQUESTS_PER_SECOND}",
         f"--kube-api-burst={_REQUESTS_PER_SECOND}",
         *_gates(plan, f"GenericWorkload=true,WorkloadWithJob={_flag(plan.job_gangs)}"),
+        *plan.extra_controller_args,
     ]
 
 

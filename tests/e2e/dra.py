@@ -1,12 +1,14 @@
 """What a DRA driver brings into a cluster: DeviceClasses and ResourceSlices. The scheduler needs no more of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Document = dict[str, Any]
 
 GPU_DRIVER, NIC_DRIVER, CHANNEL_DRIVER = "gpu.nvidia.com", "rdma.example.com", "compute-domain.nvidia.com"
 PCIE_ROOT, NUMA_NODE = "resource.kubernetes.io/pcieRoot", "resource.kubernetes.io/numaNode"
+MEMORY_SLICES = 8
+"""The memory slices of a GPU that can be cut (A100 to B200)."""
 
 
 def device_class(name: str, driver: str, kind: str = "", **spec: Any) -> Document:
@@ -36,35 +38,63 @@ def resource_slice(node: str, driver: str, *roots: str, numa: tuple[int, ...] = 
     return _slice(f"{node}-{prefix}", node, driver, 1, devices=devices)
 
 
-def partitionable(node: str, slices: Mapping[str, tuple[int, int, tuple[int, ...]]]) -> tuple[Document, Document]:
-    """Return the slices of a node with two GPUs of 40 GiB, of which the first can be cut, as NVIDIA's driver says it.
+def partitionable(
+    node: str,
+    profiles: Mapping[str, tuple[int, int, tuple[int, ...]]],
+    *,
+    cut: int = 1,
+    whole: int = 1,
+    memory_mib: int = 40960,
+) -> tuple[Document, ...]:
+    """Return the slices of a node with ``cut`` GPUs that can be cut and ``whole`` ones, as NVIDIA's driver says it.
 
-    ``slices`` are profiles with (memory in MiB, memory slices of one, first memory slice of each placement). Devices
-    that overlap consume the same counters of their GPU (deviceinfo.go).
+    ``profiles`` are those of a GPU with (memory in MiB, memory slices of one, first memory slice of each placement).
+    Devices that overlap consume the same counters of their GPU (deviceinfo.go); a GPU has ``memory_mib``.
     """
-    counters = {f"memory-slice-{number}": {"value": "1"} for number in range(8)}
-    devices = [_device("gpu-0", "gpu", 40960, range(8)), _device("gpu-1", "gpu", 40960, ())]
-    for profile, (memory, size, starts) in slices.items():
-        name = f"gpu-0-mig-{profile.replace('.', '')}"
-        for start in starts:
-            device = _device(f"{name}-{start}", "mig", memory, range(start, start + size))
-            device["attributes"]["profile"] = {"string": profile}
-            devices.append(device)
-    sets = [{"name": "gpu-0", "counters": counters}]
-    return (
-        _slice(f"{node}-counters", node, GPU_DRIVER, 2, sharedCounters=sets),
-        _slice(f"{node}-gpu", node, GPU_DRIVER, 2, devices=devices),
+    count = cut + whole + 1
+    sets = [{"name": f"gpu-{gpu}", "counters": _counters(range(MEMORY_SLICES))} for gpu in range(cut)]
+    counters = _slice(f"{node}-counters", node, GPU_DRIVER, count, sharedCounters=sets)
+    gpus = (
+        _slice(
+            f"{node}-gpu-{gpu}",
+            node,
+            GPU_DRIVER,
+            count,
+            devices=list(_partitions(gpu, profiles if gpu < cut else {}, memory_mib)),
+        )
+        for gpu in range(cut + whole)
     )
+    return (counters, *gpus)
 
 
-def _device(name: str, kind: str, memory: int, slices: Iterable[int]) -> Document:
-    consumed = {f"memory-slice-{number}": {"value": "1"} for number in slices}
+def _partitions(
+    gpu: int, profiles: Mapping[str, tuple[int, int, tuple[int, ...]]], memory_mib: int
+) -> Iterator[Document]:
+    yield _device(gpu, "gpu", memory_mib, range(MEMORY_SLICES if profiles else 0))
+    for profile, (memory, size, starts) in profiles.items():
+        for start in starts:
+            device = _device(gpu, "mig", memory, range(start, start + size), partition_name(gpu, profile, start))
+            device["attributes"]["profile"] = {"string": profile}
+            yield device
+
+
+def partition_name(gpu: int, profile: str, start: int) -> str:
+    """Return the name of the device that is an instance of a GPU at a place."""
+    return f"gpu-{gpu}-mig-{profile.replace('.', '')}-{start}"
+
+
+def _device(gpu: int, kind: str, memory: int, slices: Iterable[int], name: str = "") -> Document:
+    consumed = _counters(slices)
     return {
-        "name": name,
+        "name": name or f"gpu-{gpu}",
         "attributes": {"type": {"string": kind}},
         "capacity": {"memory": {"value": f"{memory}Mi"}},
-        **({"consumesCounters": [{"counterSet": "gpu-0", "counters": consumed}]} if consumed else {}),
+        **({"consumesCounters": [{"counterSet": f"gpu-{gpu}", "counters": consumed}]} if consumed else {}),
     }
+
+
+def _counters(slices: Iterable[int]) -> Document:
+    return {f"memory-slice-{number}": {"value": "1"} for number in slices}
 
 
 def _slice(name: str, node: str, driver: str, count: int, **spec: Any) -> Document:

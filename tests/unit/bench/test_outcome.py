@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from xml.etree import ElementTree as ET  # of our own drawings
 
 import pytest
@@ -10,10 +11,11 @@ from bench.placement.accounts import Account, Ask
 from bench.placement.fragments import Fragmentation
 from bench.placement.outcome import Trial, work_out
 from bench.placement.overlay import WHOLE, Machine, Unit
-from bench.placement.replay import ask_of, trial
+from bench.placement.replay import allocated, ask_of, trial
 from bench.placement.trace import TracePod
 
 LARGE, SMALL = "nvidia.com/mig-3g.20gb", "nvidia.com/mig-2g.10gb"
+MEMORY_MIB = {LARGE: 19968, SMALL: 9856}
 CPU_ONLY = Ask(cpu_milli=1000, memory_mib=1)
 
 
@@ -21,12 +23,15 @@ def machine(
     name: str = "m", *, whole: int = 0, parts: Sequence[tuple[str, float]] = (), domains: Sequence[Sequence[int]] = ()
 ) -> Machine:
     units = [Unit(gpu=number, resource=WHOLE, size=1.0) for number in range(whole)]
-    units += [Unit(gpu=whole, resource=resource, size=size) for resource, size in parts]
+    units += [
+        Unit(gpu=whole, resource=resource, size=size, memory_mib=MEMORY_MIB[resource]) for resource, size in parts
+    ]
     return Machine(
         name=name,
         kind="kind",
         cpu_milli=8000,
         memory_mib=100,
+        gpus=sum(unit.size for unit in units),
         units=tuple(units),
         domains=tuple(map(tuple, domains)),
         node={"metadata": {"name": name, "labels": {"name": name}}},
@@ -82,6 +87,44 @@ def test_gpus_of_several_domains_are_not_together() -> None:
     assert Account(machine(whole=1)).place(whole()).together
 
 
+def dra_machine(gpus: int = 1) -> Machine:
+    """Return a machine of GPUs that are cut as pods come, in two halves or four quarters."""
+    cuts = [(WHOLE, 40960, 8, (0,)), (LARGE, 19968, 4, (0, 4)), (SMALL, 9856, 2, (0, 2, 4, 6))]
+    units = tuple(
+        Unit(
+            gpu=gpu,
+            resource=resource if resource == WHOLE else f"driver {resource}",
+            size=size / 8,
+            memory_mib=memory,
+            device=f"{gpu}:{size}:{start}",
+            slices=frozenset(range(start, start + size)),
+        )
+        for gpu in range(gpus)
+        for resource, memory, size, starts in cuts
+        for start in starts
+    )
+    return replace(machine(), gpus=gpus, units=units)
+
+
+def claim(mib: int) -> Ask:
+    return Ask(cpu_milli=1000, memory_mib=1, count=1, claim_mib=mib)
+
+
+def test_a_device_that_is_allocated_takes_all_that_overlap_it() -> None:
+    account = Account(dra_machine())
+    held = account.place(claim(9800), ["0:2:2"])
+    assert (held.size, account.free_gpus) == (0.25, 0.75)
+    assert sorted(unit.device for unit in account.free) == ["0:2:0", "0:2:4", "0:2:6", "0:4:4"]
+    assert [account.hosts(ask) for ask in (whole(), claim(19900), claim(40960))] == [False, True, False]
+    with pytest.raises(ValueError, match=r"^m: got a pod that asks for "):
+        account.place(claim(9800), ["0:4:0"])
+
+
+def test_a_claim_is_for_devices_of_a_driver_alone() -> None:
+    assert not Account(machine(whole=1, parts=[(LARGE, 0.5)])).hosts(claim(4800))
+    assert Account(dra_machine(2)).hosts(whole(2))
+
+
 # ---- fragmentation --------------------------------------------------------------------------------------------------
 
 
@@ -119,6 +162,32 @@ def test_fragmentation_follows_what_is_placed() -> None:
     other = Account(one)
     other.place(Ask(cpu_milli=8000, memory_mib=1))
     assert fragmentation.of(other) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("workload", "fragmented"),
+    [
+        ([claim(9800)], 0),
+        ([claim(19900)], 0.5),  # the first GPU has half of its memory free, in two places
+        ([claim(23300)], 0.5),
+        ([whole()], 0.5),
+        ([whole(2)], 1.5),
+        ([claim(9800), whole()], 0.25),
+        ([claim(9800), whole(resource=LARGE)], 0.75),  # nobody is given instances by name here
+    ],
+)
+def test_fragmentation_of_gpus_that_are_cut_as_pods_come(workload: list[Ask], fragmented: float) -> None:
+    one = dra_machine(2)
+    account = Account(one)
+    for device in ("0:2:0", "0:2:4"):
+        account.place(claim(9800), [device])
+    assert account.free_gpus == 1.5
+    assert Fragmentation(workload, [one]).of(account) == pytest.approx(fragmented)
+
+
+def test_what_a_layout_leaves_of_a_gpu_is_a_fragment_to_everybody() -> None:
+    one = replace(machine(parts=[(SMALL, 0.25)]), gpus=1)
+    assert Fragmentation([whole(resource=SMALL)], [one]).of(Account(one)) == 0.75
 
 
 # ---- figures --------------------------------------------------------------------------------------------------------
@@ -162,6 +231,15 @@ def test_a_refusal_that_the_accounts_do_not_see_is_an_error() -> None:
         work_out([Trial(pod=pod(), ask=whole(), reason="no")], [machine(whole=1)])
 
 
+def test_claims_are_counted_by_what_they_were_given() -> None:
+    claimed = pod(milli=600)  # 9,216 MiB
+    given = [("0:2:0", 9800), ("0:4:4", 9800), ("1:8:0", 9800)]
+    trials = [Trial(pod=claimed, ask=claim(mib), node="m", devices=(device,)) for device, mib in given]
+    end = work_out(trials, [dra_machine(2)]).at_end
+    assert [end.got(fit) for fit in ("right", "larger", "whole")] == [1, 1, 1]
+    assert (end.held_gpus, end.free_gpus) == (1.75, 0.25)
+
+
 def stored(**spec: object) -> dict[str, object]:
     requests = {"cpu": "1500m", "memory": "2Gi", LARGE: "1"}
     container = {"name": "main", "resources": {"requests": requests}}
@@ -174,6 +252,22 @@ def test_what_a_stored_pod_asks_for() -> None:
     found = ask_of(stored(affinity={"nodeAffinity": required}))
     assert found == Ask(cpu_milli=1500, memory_mib=2048, resource=LARGE, count=1, terms=json.dumps(terms))
     assert ask_of(stored()).terms == ""
+
+
+def test_a_claim_of_a_stored_pod_is_known_by_the_name_of_its_template() -> None:
+    document = stored(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "memory-9800-0a1b2c3d"}])
+    del document["spec"]["containers"][0]["resources"]["requests"][LARGE]  # type: ignore[index]
+    assert ask_of(document) == Ask(cpu_milli=1500, memory_mib=2048, count=1, claim_mib=9800)
+
+
+def test_devices_belong_to_the_pods_that_own_the_claims() -> None:
+    metadata = {"ownerReferences": [{"kind": "Pod", "name": "p"}]}
+    results = [{"device": "gpu-0"}, {"device": "gpu-1"}]
+    waiting = {"metadata": {"ownerReferences": [{"kind": "Pod", "name": "q"}]}}
+    made = {"metadata": metadata, "status": {"allocation": {"devices": {"results": results}}}}
+    assert allocated([made, waiting]) == {"p": ("gpu-0", "gpu-1")}
+    assert trial(pod(), stored(nodeName="m"), ("gpu-0",)).devices == ("gpu-0",)
+    assert trial(pod(), stored(), ("gpu-0",)).devices == ()
 
 
 def test_what_became_of_a_stored_pod() -> None:

@@ -63,14 +63,15 @@ def test_a_claim_of_a_monitor_holds_nothing() -> None:
 @pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
 def test_a_tainted_device_is_not_free(effect: str) -> None:
     slices = node()
-    slices[1]["spec"]["devices"][1]["taints"] = [{"key": "unhealthy", "effect": effect}]
+    slices[2]["spec"]["devices"][0]["taints"] = [{"key": "unhealthy", "effect": effect}]
     assert free(slices)[GPUS] == (0, 1)
 
 
 def test_only_the_newest_generation_of_a_pool_counts() -> None:
-    [counters, devices] = node()
+    slices = node()
+    devices = slices[1]
     old = {**devices, "spec": {**devices["spec"], "pool": {**devices["spec"]["pool"], "generation": 0}}}
-    assert free([old, counters, devices]) == free([counters, devices])
+    assert free([old, *slices]) == free(slices)
 
 
 def test_v1beta1_has_the_device_one_level_deeper() -> None:
