@@ -8,7 +8,7 @@ comparable between machines. Prices here are in microseconds of one idle core.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from importlib import resources
 
 TURN_MICROSECONDS = 0.1
 """The microseconds of one turn on an idle core of a virtual Xeon. The copies that `map` makes over 1,000 elements take
@@ -36,7 +36,7 @@ class Price:
 
 TURNS: Mapping[str, tuple[float, float, float, float]] = {
     name: tuple(row)
-    for name, row in json.loads(Path(__file__).parent.joinpath("data", "turns.json").read_bytes()).items()
+    for name, row in json.loads(resources.files(__package__).joinpath("data", "turns.json").read_bytes()).items()
 }
 """For each function or operation, in turns: the price of a call, of a byte, of a list entry, and of the first call."""
 

@@ -6,7 +6,7 @@ Field names are the names in JSON.
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
+from importlib import resources
 from types import MappingProxyType
 
 from google.protobuf import descriptor_pb2, struct_pb2
@@ -19,7 +19,7 @@ Fields = Mapping[str, str]
 
 
 def _types_of(file: str) -> dict[str, Fields]:
-    found: dict[str, Fields] = json.loads(Path(__file__).parent.joinpath("data", file).read_bytes())
+    found: dict[str, Fields] = json.loads(resources.files(__package__).joinpath("data", file).read_bytes())
     return found
 
 

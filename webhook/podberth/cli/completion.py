@@ -9,7 +9,7 @@ import argparse
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib import resources
 from typing import Final
 
 from .. import __version__
@@ -97,7 +97,7 @@ def _first(text: str | None) -> str:
 
 def _filled(script: str, **parts: str) -> str:
     """Return the text of a packaged script with ``@name@`` replaced by the value of ``name`` in ``parts``."""
-    text = Path(__file__).parent.joinpath("data", script).read_text(encoding="utf-8")
+    text = resources.files(__package__).joinpath("data", script).read_text(encoding="utf-8")
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
     return text

@@ -4,7 +4,7 @@ The page loads no other files, and its policy makes the browser refuse scripts a
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from importlib import resources
 from string import Template
 from typing import Final
 
@@ -77,7 +77,7 @@ def _page(
     ``lead`` are the lines below the heading; empty lines are left out. ``sections`` has the HTML of each section by the
     section's title.
     """
-    data = Path(__file__).parent.joinpath("data")
+    data = resources.files(__package__).joinpath("data")
     page = Template(data.joinpath("page.html").read_text(encoding="utf-8"))
     parts = [
         f'<section aria-labelledby="s{at}">\n<h2 id="s{at}">{safe(name)}</h2>\n{"".join(content)}</section>\n'

@@ -6,7 +6,7 @@
 import json
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from typing import Any, Final, TypeAlias
 
 from ..kube.paths import ELEMENT
@@ -28,7 +28,7 @@ def crd_fields() -> Mapping[tuple[str, str], Fields]:
 
     The packaged file is read at the first call.
     """
-    text = Path(__file__).parent.joinpath("data", _PACKAGED).read_text(encoding="utf-8")
+    text = resources.files(__package__).joinpath("data", _PACKAGED).read_text(encoding="utf-8")
     return decoded(json.loads(text))
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from typing import Any, Final, Literal, Self, TypeAlias
 
 POD = "io.k8s.api.core.v1.Pod"
@@ -103,7 +103,7 @@ def _definitions(found: Mapping[str, Any], document: Mapping[str, Any]) -> Defin
 
 
 def _packaged(name: str) -> Any:
-    return json.loads(Path(__file__).parent.joinpath("data", name).read_text(encoding="utf-8"))
+    return json.loads(resources.files(__package__).joinpath("data", name).read_text(encoding="utf-8"))
 
 
 def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:

@@ -10,8 +10,8 @@ import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -159,5 +159,5 @@ async def _file(request: web.Request) -> web.Response:
     if name not in _FILES:
         raise web.HTTPNotFound
     file, kind = _FILES[name]
-    body = await asyncio.to_thread(Path(__file__).parent.joinpath("static", file).read_bytes)
+    body = await asyncio.to_thread(resources.files(__package__).joinpath("static", file).read_bytes)
     return web.Response(body=body, content_type=kind, charset="utf-8")

@@ -10,14 +10,14 @@ extensions/lists, sets, strings, comprehensions_v2.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from importlib import resources
 from typing import Final
 
 from .overload import Overload, overload
 
 TABLES: Final[Mapping[str, tuple[Overload, ...]]] = {
     table: tuple(overload(each, signature) for each, signature in rows.items())
-    for table, rows in json.loads(Path(__file__).parent.joinpath("data", "native.json").read_bytes()).items()
+    for table, rows in json.loads(resources.files(__package__).joinpath("data", "native.json").read_bytes()).items()
 }
 """The overloads by table: operators, functions, conversions, times, lists, sets, optionals and strings.
 
