@@ -9,6 +9,7 @@ A ``Node`` is a protobuf message without static types, and is not used outside `
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from google.protobuf import any_pb2, descriptor_pb2, message_factory
@@ -108,6 +109,7 @@ _pool.AddSerializedFile(_file().SerializeToString())
 CheckedExpr: Any = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.CheckedExpr"))
 Expr: Any = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.Expr"))
 """The message classes of a type-checked expression and of one of its nodes; an empty Expr is no expression yet."""
+_Type: Any = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.Type"))
 _TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
 
 
@@ -158,35 +160,37 @@ def key_of(entry: Node) -> tuple[str, Scalar]:
     return entry.map_key.const_expr.WhichOneof("which") or "", constant(entry.map_key)
 
 
-def children(node: Node) -> Iterator[Node]:
-    """Yield the direct subexpressions of an expression, in the order of the source."""
+def children(node: Node) -> list[Node]:
+    """Return the direct subexpressions of an expression, in the order of the source."""
     match kind(node):
         case "select_expr":
-            yield node.select_expr.operand
+            return [node.select_expr.operand]
         case "call_expr":
-            if node.call_expr.HasField("target"):
-                yield node.call_expr.target
-            yield from node.call_expr.args
+            call = node.call_expr
+            return [call.target, *call.args] if call.HasField("target") else list(call.args)
         case "list_expr":
-            yield from node.list_expr.elements
+            return list(node.list_expr.elements)
         case "struct_expr":
-            for entry in node.struct_expr.entries:
-                if entry.HasField("map_key"):
-                    yield entry.map_key
-                yield entry.value
+            entries = node.struct_expr.entries
+            return [
+                part
+                for each in entries
+                for part in ((each.map_key, each.value) if each.HasField("map_key") else (each.value,))
+            ]
         case "comprehension_expr":
             loop = node.comprehension_expr
-            yield from (loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result)
+            return [loop.iter_range, loop.accu_init, loop.loop_condition, loop.loop_step, loop.result]
+        case _:
+            return []
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield the expression and all subexpressions at any depth; an expression comes before its subexpressions.
-
-    The recursion is bounded, because the parser refuses more than 32 levels, and a level has a few expressions at most.
-    """
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """Yield the expression and all subexpressions at any depth; an expression comes before its subexpressions."""
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += reversed(children(found))
 
 
 def size(node: Node) -> int:
@@ -196,7 +200,7 @@ def size(node: Node) -> int:
 
 def type_of(checked: Node, node: Node) -> CelType:
     """Return the type that the type checker gave to an expression in the tree of ``checked``."""
-    return _type(checked.type_map[node.id]) if node.id in checked.type_map else DYN
+    return _type_of(checked.type_map[node.id].SerializeToString()) if node.id in checked.type_map else DYN
 
 
 def overloads(checked: Node, node: Node) -> list[str]:
@@ -208,6 +212,11 @@ def has_type(checked: Node, name: str) -> bool:
     """Return whether any expression of the tree has the abstract type ``name``."""
     types = checked.type_map.values()
     return any(each.WhichOneof("which") == "abstract_type" and each.abstract_type.name == name for each in types)
+
+
+@lru_cache(maxsize=1024)  # thousands of nodes have a few types, and reading one takes four times as long
+def _type_of(serialized: bytes) -> CelType:
+    return _type(_Type.FromString(serialized))
 
 
 def _type(node: Node) -> CelType:
@@ -259,7 +268,7 @@ def added(loop: Node) -> Node | None:
         if step.args[2].ident_expr.name != accumulated:
             return None
         step = step.args[1].call_expr
-    starts_empty = kind(loop.accu_init) == "list_expr" and not any(children(loop.accu_init))
+    starts_empty = kind(loop.accu_init) == "list_expr" and not children(loop.accu_init)
     if not starts_empty or step.function != "_+_" or loop.result.ident_expr.name != accumulated:
         return None
     elements = step.args[1].list_expr.elements

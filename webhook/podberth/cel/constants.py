@@ -45,7 +45,7 @@ def constant_calls(checked: Node) -> Iterator[ConstantCall]:
         if ast.kind(node) != "call_expr":
             continue
         function = node.call_expr.function
-        operands = list(ast.children(node))
+        operands = ast.children(node)
         if function in _PATTERNS and len(operands) > 1 and ast.kind(operands[1]) == "const_expr":
             yield ConstantCall(_match(checked, node, operands[1]), operands[1], "a regular expression of RE2")
         elif function in _CONVERSIONS and len(operands) == 1 and (literal := _converted(operands[0])) is not None:
@@ -58,7 +58,7 @@ def _converted(node: Node) -> Node | None:
     The operand may itself be a conversion of a literal.
     """
     while ast.kind(node) == "call_expr" and node.call_expr.function in (*_CONVERSIONS, "dyn"):
-        operands = list(ast.children(node))
+        operands = ast.children(node)
         if len(operands) != 1:
             return None
         node = operands[0]

@@ -74,7 +74,7 @@ class Correcting:
     def call(self, node: Node) -> bool:
         """Replace a call if the value differs from the API server's value; return whether the call was replaced."""
         call = node.call_expr
-        operands = list(ast.children(node))
+        operands = ast.children(node)
         if call.function == _OPTIONAL_FIELD:
             is_object = ast.kind(operands[0]) == "ident_expr" and operands[0].ident_expr.name == _OBJECT
             body = "" if is_object else present(self._call(operands))

@@ -43,16 +43,16 @@ def by_name(rows: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
 _IN_DOCUMENT = {name: rows for name, rows in by_name(LIBRARIES).items() if _needs_document(rows)}
 
 
-def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
-    """Return the CEL engine's declarations of the functions in ``rows`` that the engine's Python interface can express.
+def functions(rows: Iterable[Overload]) -> dict[str, Any]:
+    """Return, by name, the engine's declarations of the functions that its Python interface can express.
 
     The engine's configuration document declares the other functions.
     """
-    return [
-        cel.FunctionDecl(name, [_overload(row) for row in each])
+    return {
+        name: cel.FunctionDecl(name, [_overload(row) for row in each])
         for name, each in by_name(rows).items()
         if name not in _IN_DOCUMENT
-    ]
+    }
 
 
 def checked(optionals: Mapping[str, CelType]) -> Any:

@@ -5,9 +5,9 @@ Environment, because an Environment holds the current review for podberth's func
 because the engine never releases the interpreter lock; more processes are. Environments are independent.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -51,7 +51,6 @@ __all__ = [
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}, "shell": {}, "models": {}}
 """The variables without fields, such as ``mig``: expressions use such a variable only to call functions on it."""
-_WORD = re.compile(r"\w+")
 _FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)
 _ABORTED = "[ABORTED]"
 
@@ -74,11 +73,19 @@ class Expression:
     ``load`` makes the program that the engine runs. If ``load`` was not called, the first evaluation makes the program.
     """
 
-    def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
-        """Create the expression from its text, the wanted type, the checked and corrected tree, and the costs."""
-        self.costs = costs
-        """The maximum costs of an evaluation: the key "" has the cost of the expression itself, and the name of a
-        variable that the expression needs has the cost of that variable.
+    def __init__(
+        self,
+        source: str,
+        want: Want,
+        checked: ast.Node,
+        lowered: Lowered,
+        *,
+        runner: Runner,
+        variables: "Mapping[str, Expression]",
+    ) -> None:
+        """Create the expression from its text, the wanted type, the checked tree, and the corrected tree.
+
+        ``variables`` are the expressions that the expression may name as ``variables.<key>``.
         """
         self.source = source
         self.want = want
@@ -94,7 +101,22 @@ class Expression:
         self._makes_patches = patch_types.may_be_named(source, want)
         self._loaded: Any = None
         self._lowered = lowered
+        self._given = variables
+        self._unpriced = checked
         self._runner = runner
+
+    @cached_property
+    def costs(self) -> Mapping[str, Cost]:
+        """The maximum costs of an evaluation: the key "" has the cost of the expression itself.
+
+        The name of a variable that the expression needs has the cost of that variable.
+        """
+        costs = {"": cost_of(self._unpriced, {name: each.costs[""].value for name, each in self._given.items()})}
+        for name in self.variables & self._given.keys():
+            inner = self._given[name].costs
+            costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
+        self._given, self._unpriced = {}, None
+        return costs
 
     def load(self, room: Room | None) -> None:
         """Load the program that evaluates the expression together with the needed variables.
@@ -240,10 +262,9 @@ class Environment:
         mixed = tuple(mixed_literals(checked)) if self._exact else ()
         formats = tuple(wrong_formats(checked, objects_have_text=not self._exact))
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
-        costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
         failing = self._failing(checked)
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
-        lowered, problems = program.lower(checked, inlined, self._checker.bodies)
+        lowered, problems = program.lower(ast.copy_of(checked), inlined, self._checker.bodies)
         problems += (*mixed, *formats, *failing)
         if not accepts(want, lowered.type, exact=self._exact):
             problems.append(unwanted(lowered.type, want))
@@ -253,10 +274,7 @@ class Environment:
             raise CompileError((CelProblem(1, 1, message),))
         if room and self._runner.load(program.assemble_alone(lowered)) is None:
             raise CompileError((CelProblem(1, 1, TOO_DEEP),))
-        for name in lowered.names & expressions.keys():
-            inner = expressions[name].costs
-            costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
-        expression = Expression(source, want, lowered, runner=self._runner, costs=costs)
+        expression = Expression(source, want, checked, lowered, runner=self._runner, variables=expressions)
         if room is None:
             expression.load(None)
         return expression
@@ -360,12 +378,9 @@ class Environment:
     ) -> ast.Node:
         if problem := excess(source):
             raise CompileError((problem,))
-        # An environment for each set of names is expensive, so expressions that use the same variables share one.
-        used = set(_WORD.findall(source))
-        named = {name: each for name, each in declared.items() if name in self._names or name.partition(".")[2] in used}
         try:
             source.encode()
-            return ast.decode(_parsed(checker, source, named))
+            return ast.decode(_parsed(checker, source, declared))
         except UnicodeEncodeError as error:
             raise CompileError((CelProblem(1, 1, "got half a surrogate pair, want Unicode text"),)) from error
         except DecodeError as error:
@@ -380,18 +395,18 @@ class Environment:
             raise CompileError(explain(str(error), source, words)) from error
 
 
-def _parsed(checker: Checker, source: str, named: Mapping[str, CelType]) -> bytes:
+def _parsed(checker: Checker, source: str, declared: Mapping[str, CelType]) -> bytes:
     """Return the type-checked expression, serialised; an internal failure of the parser is retried once.
 
     The parser reports internal exceptions as ABORTED, without a message. ABORTED occurred once in tens of thousands of
     compilations of correct sources, and never twice for the same source. Problems of a source are reported each time.
     """
     try:
-        return checker.check(source, named)
+        return checker.check(source, declared)
     except RuntimeError as error:
         if _ABORTED not in str(error):
             raise
-    return checker.check(source, named)
+    return checker.check(source, declared)
 
 
 def _answer(expression: Expression, activation: Activation) -> bool | EvaluationError:

@@ -33,7 +33,7 @@ def longest_texts(checked: Node, condition: Node, *, holds: bool) -> Mapping[str
         case "_&&_" | "_||_":
             return _both(checked, call.args, holds=holds) if holds == (call.function == "_&&_") else {}
         case "matches" if holds:
-            return _matching(checked, list(ast.children(condition)))
+            return _matching(checked, ast.children(condition))
         case function if function in _OPPOSITE or function in _TURNED:
             return _sized(checked, function if holds else _OPPOSITE.get(function, ""), call.args[0], call.args[1])
     return {}

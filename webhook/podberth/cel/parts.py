@@ -267,7 +267,7 @@ def _closing(tokens: Sequence[Token]) -> dict[int, int]:
 
 def _operands(node: Node) -> Iterator[Node]:
     """Yield the direct operands of an expression, except the field name in ``.?name``, which is no expression."""
-    children = list(ast.children(node))
+    children = ast.children(node)
     if ast.kind(node) == "call_expr" and node.call_expr.function == _OPTIONAL_FIELD:
         children = children[:1]
     yield from children

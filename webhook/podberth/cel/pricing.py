@@ -228,7 +228,7 @@ class Meter:
 
     def _call(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         call = node.call_expr
-        nodes = list(ast.children(node))
+        nodes = ast.children(node)
         scopes = [scope] * len(nodes)
         if call.function in _CHOICES:
             scopes[1:] = [self._where(nodes[0], times, scope, holds=holds) for holds in _CHOICES[call.function]]

@@ -269,7 +269,7 @@ def _lower_call(checked: Node, node: Node, reads: set[FieldPath], bodies: Bodies
     The paths that the function reads are added to ``reads``. ``bodies`` is the parameter of ``lower``.
     """
     call = node.call_expr
-    operands = list(ast.children(node))
+    operands = ast.children(node)
     overloads = ast.overloads(checked, node)
     row = _BY_ID.get(overloads[0]) if overloads else None
     if row is not None:

@@ -168,7 +168,7 @@ def _named(name: str, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath 
 def _is_constant(node: ast.Node) -> bool:
     """Return whether a node is a literal: a scalar, or an empty list or map."""
     kind = ast.kind(node)
-    return kind == "const_expr" or (kind in ("list_expr", "struct_expr") and not any(ast.children(node)))
+    return kind == "const_expr" or (kind in ("list_expr", "struct_expr") and not ast.children(node))
 
 
 def _filter_condition(loop: ast.Node) -> ast.Node | None:

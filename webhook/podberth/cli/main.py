@@ -5,6 +5,7 @@ Results are written to stdout, messages to stderr.
 
 import argparse
 import gc
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -91,6 +92,8 @@ def _run(argv: Sequence[str], program: str) -> int:
         parser.parse_args(argv)
         parser.print_help(sys.stderr)
         return ExitCode.USAGE
+    # Plugins of pydantic would see every document, and looking for them reads the metadata of all installed packages.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     gc.disable()  # importing makes no garbage, and a collection takes 20 ms
     module = cast("CommandModule", import_module(command.module, __package__))
     gc.freeze()

@@ -120,7 +120,7 @@ class MutatingBindingSpec(DocumentPart):
     """The name of the policy that the binding turns on."""
     param_ref: BindingParamRef | None = None
     """The params of the policy."""
-    match_resources: MatchResources = MatchResources()
+    match_resources: MatchResources = MatchResources.model_construct()
     """Further constraints on the requests; none: all requests that the policy matches."""
 
 

@@ -97,9 +97,7 @@ class Rule(DocumentPart):
     """The names of the objects; empty: any name. A pod with generateName has no name yet."""
 
 
-PODS_CREATED = Rule.model_validate(
-    {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
-)
+PODS_CREATED = Rule.model_construct(operations=("CREATE",), api_groups=("",), api_versions=("v1",), resources=("pods",))
 """The resource rule of a policy that states none: the creation of pods."""
 
 
@@ -363,7 +361,7 @@ class Spec(DocumentPart):
     pods that the webhook gets."""
     order: StrictInt = DEFAULT_ORDER
     """The place among all policies, which are evaluated by order, then by name. Shipped policies have 100 to 700."""
-    match_constraints: MatchConstraints = MatchConstraints()
+    match_constraints: MatchConstraints = MatchConstraints.model_construct()
     """The requests for which the policy is evaluated, by operation, resource and labels."""
     match_conditions: tuple[MatchCondition, ...] = ()
     """Further conditions on the requests, as expressions; at most 64."""

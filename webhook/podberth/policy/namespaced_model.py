@@ -49,7 +49,7 @@ class NamespacedSpec(DocumentPart):
     scope: Literal["GPU", "All"] = "GPU"
     """The pods for which the policy is evaluated. `GPU`: pods that ask for accelerators or belong to a gang. `All`: all
     pods of the namespace that the webhook gets."""
-    match_constraints: NamespacedConstraints = NamespacedConstraints()
+    match_constraints: NamespacedConstraints = NamespacedConstraints.model_construct()
     """The requests for which the policy is evaluated, by operation, resource and labels."""
     match_conditions: tuple[MatchCondition, ...] = ()
     """Further conditions on the requests, as expressions; at most 64."""

@@ -29,7 +29,9 @@ MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 class DocumentPart(BaseModel):
     """The base class of all parts of a document. Documents have fields in camelCase; unknown fields are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False, defer_build=True
+    )
 
 
 def _expression(value: object) -> object:
