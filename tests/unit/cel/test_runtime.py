@@ -1,8 +1,9 @@
 import pytest
 
 from node_builders import index_of, need_of
-from podberth.cel.engine import Environment, Want
+from podberth.cel.engine import CompileError, Environment, Want
 from podberth.cel.functions import ReviewContext
+from podberth.cel.types import INT
 from podberth.errors import EvaluationError
 from podberth.topology.index import Need, NodeSet, TopologyIndex
 
@@ -45,5 +46,21 @@ def test_a_bug_is_an_error_once(environment: Environment, broken: ReviewContext)
 def test_checking_remembers_a_bounded_number_of_engines(environment: Environment) -> None:
     constant = environment.compile("1", want=Want.ANY)
     for number in range(200):
-        environment.compile("gpu.count", want=Want.INT, variables={f"v{number}": constant})
-    assert len(environment._checker._engines) <= 64
+        source = f"gpu.count + variables.v{number}"
+        environment.compile(source, want=Want.INT, variables={f"v{number}": constant})
+        assert len(environment._checker._engines) <= 64
+
+
+def test_expressions_share_an_engine_and_no_variables(environment: Environment) -> None:
+    """What another policy declared is unknown, and a variable has the type that its own policy gave it."""
+    number, text = environment.compile("1", want=Want.ANY), environment.compile("'a'", want=Want.ANY)
+    first = environment.compile("variables.a + 1", want=Want.INT, variables={"a": number, "b": number})
+    engines = len(environment._checker._engines)
+    second = environment.compile("variables.b + 1", want=Want.INT, variables={"a": number, "b": number})
+    assert len(environment._checker._engines) == engines
+    assert (first.type, second.type) == (INT, INT)
+    with pytest.raises(CompileError, match=r"undeclared reference to 'variables\.b'"):
+        environment.compile("variables.b + 1", want=Want.INT, variables={"a": number})
+    with pytest.raises(CompileError, match=r"undeclared reference to 'variables\.b'"):
+        environment.compile("size(variables.a + variables.b)", want=Want.INT, variables={"a": text})
+    assert environment.compile("size(variables.b)", want=Want.INT, variables={"b": text}).type == INT
