@@ -101,7 +101,7 @@ class Expression:
         self._makes_patches = patch_types.may_be_named(source, want)
         self._loaded: Any = None
         self._lowered = lowered
-        self._given = variables
+        self._nameable = variables
         self._unpriced = checked
         self._runner = runner
 
@@ -111,11 +111,11 @@ class Expression:
 
         The name of a variable that the expression needs has the cost of that variable.
         """
-        costs = {"": cost_of(self._unpriced, {name: each.costs[""].value for name, each in self._given.items()})}
-        for name in self.variables & self._given.keys():
-            inner = self._given[name].costs
+        costs = {"": cost_of(self._unpriced, {name: each.costs[""].value for name, each in self._nameable.items()})}
+        for name in self.variables & self._nameable.keys():
+            inner = self._nameable[name].costs
             costs |= {each: inner[each] for each in inner if each} | {name: inner[""]}
-        self._given, self._unpriced = {}, None
+        self._nameable, self._unpriced = {}, None
         return costs
 
     def load(self, room: Room | None) -> None:
