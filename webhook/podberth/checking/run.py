@@ -176,12 +176,13 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
     policies = {each.policy.name: each for each in files.policies}
     exceptions = {each.source.name: each for each in files.exceptions}
     namespaced = {(each.namespace, each.policy.name): each for each in files.namespaced}
-    problems = list(files.problems)
+    problems, refused = list(files.problems), list(files.refused)
     for parsed in objects:
         policies |= {each.policy.name: each for each in parsed.policies}
         exceptions |= {each.source.name: each for each in parsed.exceptions}
         namespaced |= {(each.namespace, each.policy.name): each for each in parsed.namespaced}
         problems += parsed.problems
+        refused += parsed.refused
     enabled = (each for each in policies.values() if not each.policy.spec.disabled)
     return ParsedPolicies(
         tuple(enabled),
@@ -190,6 +191,7 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
         files.others,
         tuple(exceptions.values()),
         tuple(namespaced.values()),
+        tuple(refused),
     )
 
 

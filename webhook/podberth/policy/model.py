@@ -262,8 +262,8 @@ class Mutation(DocumentPart):
 
     @property
     def concern(self) -> str:
-        """The name of the field that says what the mutation writes, such as ``tolerations``."""
-        return next(iter(self.written))
+        """The name of the field that says what the mutation writes, such as ``tolerations``; empty if there is none."""
+        return next(iter(self.written), "")
 
 
 CONCERNS: Mapping[str, str] = {
@@ -290,6 +290,8 @@ class Leaf:
 
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
     """Return the expressions and the literals of a mutation, each by name; absent fields are left out."""
+    if not item.written:
+        return [], {}
     concern, value = next(iter(item.written.items()))
     if isinstance(value, BaseModel):
         leaves, literals = list[Leaf](), dict[str, Any]()
