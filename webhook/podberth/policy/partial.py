@@ -4,7 +4,7 @@ An author with a misspelled field and a wrong expression gets both problems at o
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -12,6 +12,7 @@ from ..kube.paths import Path
 from .wording import MOST_EXPLAINED
 
 _Document = TypeVar("_Document", bound=BaseModel)
+
 
 def without_refused(content: Mapping[str, Any], error: ValidationError, model: type[_Document]) -> _Document | None:
     """Return a document without the values because of which ``model`` refused it.
