@@ -65,6 +65,11 @@ def test_a_second_policy_of_the_same_name_is_compiled_too() -> None:
     assert problems_of(f"{policy('p', VALIDATION)}---\n{policy('p', VALIDATION)}") == [UNDEFINED]
 
 
+def test_all_of_a_mutation_that_writes_two_things_is_compiled() -> None:
+    mutation = "{tolerations: '[gpu.cuont]', labels: {a: gpu.knd}, gang: {name: gang.nam}}"
+    assert len(problems_of(policy("p", f"\n  mutations: [{mutation}]"))) == 3
+
+
 def test_the_other_fields_of_a_mutation_with_a_misspelt_one_are_compiled() -> None:
     assert problems_of(policy("p", "\n  mutations:\n  - {when: gpu.cuont > 0, tolerationz: '[]'}")) == [
         "spec.mutations[0].when: undefined field 'cuont' in Gpu; did you mean count?"

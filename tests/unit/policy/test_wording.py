@@ -32,6 +32,7 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
         ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several")),
         ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean flag?")),
         ({"several": {}}, (("several",), False, "got an object, want a list")),
+        ({"inner": {"names": "a"}}, (("inner", "names"), False, "got 'a', want a list; write ['a']")),
         ({"inner": "x"}, (("inner",), False, "got 'x', want an object")),
         ({"inner": {"names": [None]}}, (("inner", "names", 0), False, "got null, want a string")),
     ],

@@ -88,6 +88,11 @@ def _want(wanted: str) -> Callable[[object, Mapping[str, Any]], str]:
     return lambda value, _: f"got {shown(value)}, want {wanted}"
 
 
+def _want_list(value: object, _: Mapping[str, Any]) -> str:
+    hint = f"; write [{shown(value)}]" if isinstance(value, str) and value.isalnum() else ""
+    return f"got {shown(value)}, want a list{hint}"
+
+
 def _literal(value: object, context: Mapping[str, Any]) -> str:
     expected = str(context.get("expected", ""))
     names = tuple(part.strip("'") for part in expected.replace(" or ", ", ").split(", "))
@@ -100,8 +105,8 @@ _WORDINGS: Mapping[str, Callable[[object, Mapping[str, Any]], str]] = {
     "string_type": _want("a string"),
     "int_type": _want("a whole number"),
     "bool_type": _want("true or false"),
-    "tuple_type": _want("a list"),
-    "list_type": _want("a list"),
+    "tuple_type": _want_list,
+    "list_type": _want_list,
     "dict_type": _want("an object"),
     "model_type": _want("an object"),
     "model_attributes_type": _want("an object"),
