@@ -47,6 +47,11 @@ def problems_of(text: str) -> list[str]:
         ("validationActions: [Deny]", "validationActions: [Deny]\n  mutations: [{tolerationz: '[]'}]"),
         ("validationActions: [Deny]", "validationActions: [Deny]\n  mutations: [{gang: {nme: object.x}}]"),
         ("validationActions: [Deny]", "validationActions: [Deny]\n  variables: [{name: a, expresion: '1'}]"),
+        ("validationActions: [Deny]", "validationActions: [Deny]\n  mutations: [{labels: {'a b': object.x}}]"),
+        (
+            "validationActions: [Deny]",
+            "validationActions: [Deny]\n  matchConditions: [{name: a b, expression: object.x}]",
+        ),
         ("name: p", "name: P"),
         ("podberth.io/v1alpha1", "podberth.io/v1alpha1\nlabels: {}"),
     ],
@@ -76,7 +81,14 @@ def test_the_other_fields_of_a_mutation_with_a_misspelt_one_are_compiled() -> No
     ]
 
 
-@pytest.mark.parametrize("field", ["vars: [{name: a, expression: '1'}]", "variables: [{nme: a, expression: '1'}]"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "vars: [{name: a, expression: '1'}]",
+        "variables: [{nme: a, expression: '1'}]",
+        "variables: [{name: a-b, expression: '1'}]",
+    ],
+)
 def test_variables_that_cannot_be_read_are_not_reported_as_unknown(field: str) -> None:
     text = policy("p", f"\n  {field}\n  validations: [{{expression: variables.a == 1}}]\n  validationActions: [Deny]\n")
     parsed = parse_policies([("p.yaml", text)])

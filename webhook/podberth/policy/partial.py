@@ -14,6 +14,10 @@ from .wording import MOST_EXPLAINED
 _Document = TypeVar("_Document", bound=BaseModel)
 
 
+_ROUNDS = 3
+"""The number of attempts: a wrong name leaves its item without a name, and that leaves out the list."""
+
+
 def without_refused(content: Mapping[str, Any], error: ValidationError, model: type[_Document]) -> _Document | None:
     """Return a document without the values because of which ``model`` refused it.
 
@@ -21,10 +25,23 @@ def without_refused(content: Mapping[str, Any], error: ValidationError, model: t
     result is None if ``model`` refuses the rest, or if variables are left out: expressions would seem to read unknown
     variables.
     """
+    rest: Any = content
+    for _ in range(_ROUNDS):
+        rest = _left_out(rest, error)
+        if rest is None:
+            break
+        try:
+            return model.model_validate(rest)
+        except ValidationError as another:
+            error = another
+    return None
+
+
+def _left_out(content: Any, error: ValidationError) -> Any:
+    """Return a document without the values that an error names; None if too little would be left."""
     found = error.errors(include_url=False)
     if len(found) > MOST_EXPLAINED:
         return None
-    rest: Any = content
     for details in found:
         path = _of_field(tuple(step for step in details["loc"] if step != "[key]"))
         is_unknown = details["type"] == "extra_forbidden"
@@ -33,11 +50,8 @@ def without_refused(content: Mapping[str, Any], error: ValidationError, model: t
             path = _of_field(path[:-1])
         if not path or path[-1] == "variables" or (is_unknown and _may_be_variables(details["input"])):
             return None
-        rest = _without(rest, path, instead)
-    try:
-        return model.model_validate(rest)
-    except ValidationError:
-        return None
+        content = _without(content, path, instead)
+    return content
 
 
 def _of_field(path: Path) -> Path:
