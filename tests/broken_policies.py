@@ -137,7 +137,7 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
     ({"mutations": [MUTATION], "validationActions": ["Deny"]}, "spec.validationActions"),
     ({"validations": [VALIDATION], "validationActions": ["Deny", "Warn"]}, "spec.validationActions"),
     ({"validations": [VALIDATION], "validationActions": ["Warn", "Warn"]}, "spec.validationActions[1]"),
-    ({"validations": [{"expression": "a &&\nb"}], "validationActions": ["Deny"]}, "spec.validations[0]"),
+    ({"validations": [{"expression": "true &&\ntrue"}], "validationActions": ["Deny"]}, "spec.validations[0]"),
     (mutation(when="true"), _MUTATION),
     (mutation(tolerations="[]", labels={"a": "'b'"}), _MUTATION),
     (mutation(nodeAffinity={"required": "[]", "preferred": "[]", "weight": 1}), f"{_MUTATION}.nodeAffinity"),

@@ -75,7 +75,7 @@ def test_a_new_one_with_the_name_of_a_file_warns_of_what_becomes_of_that(tmp_pat
     assert with_warning(denied, broken, warning) is denied
 
 
-@pytest.mark.parametrize("text", [_BROKEN, _MISSPELLED])
+@pytest.mark.parametrize("text", [_BROKEN, _MISSPELLED, _BROKEN + "  oder: 1\n"])
 def test_a_broken_one_is_refused_with_every_error_of_lint(text: str) -> None:
     report = lint([("gpupolicy/pod", as_yaml(document(text)))], environment())
     errors = [str(each.problem) for each in report.findings if each.level == Level.ERROR]

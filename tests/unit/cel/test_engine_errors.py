@@ -28,6 +28,9 @@ def problems(environment: Environment, source: str, want: Want = Want.ANY) -> li
             """1:1: NVIDIA-H100-80GB-HBM3 is no expression; if it is a text, quote it: "'NVIDIA-H100-80GB-HBM3'\"""",
         ),
         ("nvidia", """1:1: nvidia is no expression; if it is a text, quote it: "'nvidia'\""""),
+        ("inference", """1:1: inference is no expression; if it is a text, quote it: "'inference'\""""),
+        ("any", """1:1: any is no expression; if it is a text, quote it: "'any'\""""),
+        ("gpuu", "1:1: undeclared reference to 'gpuu'; did you mean gpu?"),
         ("gpu.count.all(c, c.x['y']", "1:26: Syntax error: missing ')' at '<EOF>'"),
         ("topolgy.known", "1:1: undeclared reference to 'topolgy'; did you mean topology?"),
         (
@@ -65,6 +68,40 @@ def problems(environment: Environment, source: str, want: Want = Want.ANY) -> li
                 " ask has(...) instead of comparing with null"
             ),
         ),
+        ("gpu.count > 1 and gpu.known", "1:15: Syntax error: CEL has no and; write &&"),
+        ("gpu.count = 1", "1:11: Syntax error: CEL has no =; write =="),
+        ("object.metadata.name not in ['a']", "1:22: Syntax error: CEL has no not; write !(a)"),
+        ("gpu.vendor =~ 'a'", "1:12: Syntax error: CEL has no =~; write a.matches(b)"),
+        ("[{key: 'a'}]", "1:3: key is no known name; if it is the key of a map, quote it: 'key'"),
+        ("{'a': 1, b : 2}", "1:10: b is no known name; if it is the key of a map, quote it: 'b'"),
+        ("gpu.count > 1 ? ley : 2", "1:17: undeclared reference to 'ley'"),
+        ("len('a')", "1:1: undeclared reference to 'len'; write size(a)"),
+        (
+            "object.spec.containers.name",
+            "1:23: a list has no fields; write a[0].b, a.all(x, condition), or size(a) for the number of its items",
+        ),
+        (
+            "['a'].contains('a')",
+            "1:15: found no matching overload for 'contains' applied to '(list(string), string)'; write b in a",
+        ),
+        (
+            "'a'.contains(1)",
+            "1:13: found no matching overload for 'contains' applied to '(string, int)'",
+        ),
+        (
+            "!gpu.vendor in ['a']",
+            (
+                "1:1: found no matching overload for '!_' applied to '(string)';"
+                " write parentheses around what is negated, as in !(a in b)"
+            ),
+        ),
+        (
+            "[quantity('1')].sum()",
+            (
+                "1:20: found no matching overload for 'sum' applied to '(list(kubernetes.Quantity))';"
+                " sum numbers, such as those of asApproximateFloat()"
+            ),
+        ),
         ("Object{spec: 1}", "1:1: Object{...} is not known here; write a map: {'key': value}"),
         ("k8s.Pod{}", "1:1: k8s.Pod{...} makes an object; write a map: {'key': value}"),
         ("variables.nodes.?exist", "1:16: Nodes has all its fields always; write . instead of .?"),
@@ -74,6 +111,13 @@ def test_a_mistake_is_named_at_its_place_with_what_was_meant(
     environment: Environment, source: str, expected: str
 ) -> None:
     assert problems(environment, source)[0] == expected
+
+
+def test_a_line_has_one_problem_of_syntax(environment: Environment) -> None:
+    assert problems(environment, "gpu.count = 1 &&\n  gpu.count = 2") == [
+        "1:11: Syntax error: CEL has no =; write ==",
+        "2:13: Syntax error: CEL has no =; write ==",
+    ]
 
 
 def test_all_problems_are_reported_sorted(environment: Environment) -> None:

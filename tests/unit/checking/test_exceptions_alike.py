@@ -69,7 +69,8 @@ def test_all_answer_alike_at_every_instant(instant: str, tmp_path: Path) -> None
     listing = find_manifests([str(tmp_path / "pod.yaml")])
     shared: dict[str, Any] = {"settings": CheckSettings(), "objects": None, "now": now}
     checked = run_check(
-        CheckRequest(listing=listing, policies=tmp_path / "policies", jobs=1, sources=False, **shared), BytesIO()
+        CheckRequest(listing=listing, policies=policies_in(tmp_path / "policies"), jobs=1, sources=False, **shared),
+        BytesIO(),
     )
     live = Gathered(files=[read("live.json", as_yaml(POD))])
     audited = run_live(LiveRequest(**shared), policies_in(tmp_path / "policies"), live)

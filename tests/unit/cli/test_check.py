@@ -95,13 +95,35 @@ def test_without_a_folder_the_policies_are_those_in_policies_or_the_shipped_ones
 ) -> None:
     monkeypatch.chdir(place)
     commands = (["check", "pods"], ["explain", "pods/a.yaml"], ["lint"], ["test"])
+    alone = ", none that podberth ships; for both: --policies shipped --policies policies"
     for command in commands:
         main(command)
-        assert "in policies\n" in capsys.readouterr().err, command
+        said = "in policies" + (alone if command[0] in ("check", "explain") else "")
+        assert capsys.readouterr().err.splitlines()[0].endswith(said), command
     (place / "policies" / "few.yaml").write_text("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\n", encoding="utf-8")
     for command in commands[:3]:
         main(command)
         assert f"in {ROOT / 'policies'}\n" in capsys.readouterr().err, command
+
+
+@pytest.mark.parametrize("command", [["check", "pods"], ["explain", "pods/a.yaml"]])
+def test_own_policies_decide_beside_the_shipped_ones_if_both_are_named(
+    command: list[str], place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    (place / "policies" / "few.yaml").write_text(DENY.replace("[Deny]", "[Warn]"), encoding="utf-8")
+    named: dict[str, set[str]] = {}
+    for words in ("policies", "shipped", "shipped policies"):
+        flags = [flag for word in words.split() for flag in ("--policies", word)]
+        main([*command, "--topology", "nodes.json", "-o", "json", *flags])
+        out, err = capsys.readouterr()
+        assert "none that podberth ships" not in err
+        named[words] = {each for each in ("few", "gpu-tolerations") if f'"{each}"' in out}
+    assert named == {
+        "policies": {"few"},
+        "shipped": {"gpu-tolerations"},
+        "shipped policies": {"few", "gpu-tolerations"},
+    }
 
 
 def test_what_admission_alone_writes_is_no_change_of_a_document(

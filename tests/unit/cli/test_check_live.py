@@ -100,7 +100,7 @@ def test_a_document_that_cannot_be_read_is_2_and_the_rest_is_judged(
         (["a.yaml", "--context", "c"], "got --context without --cluster"),
         (["a.yaml", "--report"], "got --report without --cluster"),
         (["a.yaml", "--policies", "cluster"], "got --policies cluster without --cluster"),
-        (["a.yaml", "--policies", "a", "--policies", "b"], "--policies: got a and b, want one directory"),
+        (["a.yaml", "--policies", "a", "--policies", "a"], "--policies: got a and a, want each once"),
         (["--cluster", "-A", "--namespace", "a"], "got -A and --namespace a"),
         (["--cluster", "--report", "--as", "deny"], "got --report and --as"),
         (["--against", "live.json", "-o", "yaml"], "-o: got yaml for live workloads"),

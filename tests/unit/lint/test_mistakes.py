@@ -250,6 +250,74 @@ def test_a_field_that_is_asked_for_or_always_there_is_left_alone(expression: str
     assert found(validates(expression), "unguarded-field") == ()
 
 
+def with_variable(variable: str, expression: str) -> str:
+    return spec(
+        f"variables:\n- name: v\n  expression: >-\n    {variable}\n"
+        f"validations:\n- message: refused\n  expression: >-\n    {expression}\n{_DENIES}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "expression", "place", "field"),
+    [
+        ("object.spec.nodeSelector", "variables.v['a'] == 'b'", "variables[0]", "spec.nodeSelector"),
+        ("object.spec", "variables.v.nodeSelector['a'] == 'b'", "validations[0]", "spec.nodeSelector"),
+        ("object.metadata.labels['a']", "variables.v == 'b'", "variables[0]", "metadata.labels"),
+        ("object.spec.?nodeSelector.orValue({})", "variables.v['a'] == 'b'", "validations[0]", "spec.nodeSelector.a"),
+        (
+            "has(object.spec.nodeSelector) ? object.spec.nodeSelector : {}",
+            "variables.v.a == 'b'",
+            "validations[0]",
+            "spec.nodeSelector.a",
+        ),
+        (
+            "!has(object.spec.volumes) ? [] : object.spec.volumes",
+            "variables.v.all(v, v.hostPath.path != '/')",
+            "validations[0]",
+            "spec.volumes[].hostPath",
+        ),
+        (
+            "object.spec.containers + object.spec.?initContainers.orValue([])",
+            "variables.v.all(c, c.ports.size() < 3)",
+            "validations[0]",
+            "spec.containers[].ports",
+        ),
+        (
+            "object.spec.containers.filter(c, c.name == 'a')",
+            "variables.v[0].ports.size() < 3",
+            "validations[0]",
+            "spec.containers[].ports",
+        ),
+    ],
+)
+def test_a_field_that_is_read_through_a_variable_is_reported_once(
+    variable: str, expression: str, place: str, field: str
+) -> None:
+    [finding] = found(with_variable(variable, expression), "unguarded-field")
+    assert finding.problem.where == f"spec.{place}.expression"
+    assert finding.problem.message.startswith(f"a pod may have no {field};")
+
+
+@pytest.mark.parametrize(
+    ("variable", "expression"),
+    [
+        ("object.spec.?nodeSelector", "variables.v['a'].orValue('') == 'b'"),
+        ("object.spec.nodeSelector", "!has(object.spec.nodeSelector) || variables.v.size() < 3"),
+        ("object.spec.nodeSelector", "has(object.spec.nodeSelector) && 'a' in variables.v && variables.v['a'] == 'b'"),
+        ("has(object.spec.nodeSelector) ? object.spec.nodeSelector : {}", "'a' in variables.v && variables.v.a == 'b'"),
+        ("has(object.spec.nodeSelector) ? object.spec.nodeSelector : {'a': 'b'}", "variables.v.a == 'b'"),
+        ("object.spec.containers.filter(c, has(c.ports))", "variables.v.all(c, c.ports.size() < 3)"),
+        ("object.spec.containers.map(c, {'ports': c.name})", "variables.v.all(c, c.ports.size() < 3)"),
+        ("object.metadata.?labels.orValue({}).filter(k, k.startsWith('a'))", "variables.v.all(k, k.size() < 3)"),
+        ("object.spec.restartPolicy + 'x'", "variables.v == 'Alwaysx'"),
+    ],
+)
+def test_a_field_that_is_guarded_where_a_variable_reads_it_or_is_read_is_left_alone(
+    variable: str, expression: str
+) -> None:
+    assert found(with_variable(variable, expression), "unguarded-field") == ()
+
+
 def test_a_pod_of_generate_name_has_no_name_before_it_is_made() -> None:
     assert len(found(mutates("labels: {a: object.metadata.name}"), "unguarded-field")) == 1
     assert found(validates("object.metadata.name != 'x'"), "unguarded-field") == ()

@@ -44,6 +44,22 @@ def test_what_an_api_server_refuses_is_invalid() -> None:
     assert found.startswith("invalid spec.validationActions")
 
 
+@pytest.mark.parametrize("wrong", [{"oder": 1}, {"failurePolicy": "fail"}, {"matchConstraints": {}}])
+def test_an_expression_is_compiled_whatever_else_is_wrong(wrong: dict[str, Any]) -> None:
+    found = said(policy(NAMED, matchConditions=condition("zzz == 1"), **wrong), binding())
+    assert "invalid spec.matchConditions[0].expression: undeclared reference to 'zzz'" in found
+    assert len(found) == 2
+
+
+def test_a_misspelt_field_of_a_mutation_makes_no_problem_of_an_absent_expression() -> None:
+    misspelt = {"patchType": "JSONPatch", "jsonPach": {"expression": "[]"}}
+    wrong = said(*mutating("p", misspelt, json_patch("[JSONPatch{op: 1}]")))
+    assert [each.partition(":")[0] for each in wrong] == [
+        "invalid spec.mutations[0].jsonPach",
+        "invalid spec.mutations[1].jsonPatch.expression",
+    ]
+
+
 def test_an_object_that_is_no_params_of_a_policy_is_a_problem_as_before() -> None:
     [found] = said(policy(NAMED), binding(), LIMIT)
     assert "want podberth.io/v1alpha1 GPUPolicy" in found

@@ -43,6 +43,11 @@ def test_a_misspelt_name_has_a_fix(text: str, about: str, fix: str) -> None:
     assert (found.level, found.rule) == (Level.ERROR, "invalid")
 
 
+def test_a_misspelt_field_hides_no_misspelt_name_of_an_expression() -> None:
+    text = policy("gpu.knd == 'mig'").replace("message: m", "mesage: m")
+    assert sorted(each.fix.text for each in diagnosed(text) if each.fix) == ["kind", "message"]
+
+
 def test_a_misspelt_variable_has_a_fix() -> None:
     text = policy("variables.noodes").replace(
         "  validations:", "  variables: [{name: nodes, expression: gpu.count > 1}]\n  validations:"

@@ -1,5 +1,7 @@
+from typing import Annotated
+
 import pytest
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from podberth.errors import did_you_mean
 from podberth.kube.paths import Path
@@ -10,6 +12,7 @@ class Inner(BaseModel):
     model_config = ConfigDict(extra="forbid")
     flag: bool = False
     names: tuple[str, ...] = ()
+    numbers: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
 
 
 class Outer(BaseModel):
@@ -32,6 +35,10 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
         ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several")),
         ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean flag?")),
         ({"several": {}}, (("several",), False, "got an object, want a list")),
+        ({"inner": {"names": [False]}}, (("inner", "names", 0), False, "got false, want a string; put it in quotes")),
+        ({"inner": {"names": "a"}}, (("inner", "names"), False, "got 'a', want a list; write ['a']")),
+        ({"inner": {"numbers": [None]}}, (("inner", "numbers", 0), False, "got null, want a whole number")),
+        ({"inner": {"numbers": []}}, (("inner", "numbers"), False, "got 0 entries, want at least 1")),
         ({"inner": "x"}, (("inner",), False, "got 'x', want an object")),
         ({"inner": {"names": [None]}}, (("inner", "names", 0), False, "got null, want a string")),
     ],
@@ -48,7 +55,7 @@ def test_a_kind_of_finding_without_words_of_ours_keeps_pydantics() -> None:
 
 def test_fields_are_found_inside_of_optional_models_and_tuples() -> None:
     assert fields_at(Outer, ()) == ("inner", "several")
-    assert fields_at(Outer, ("several", 3)) == fields_at(Outer, ("inner",)) == ("flag", "names")
+    assert fields_at(Outer, ("several", 3)) == fields_at(Outer, ("inner",)) == ("flag", "names", "numbers")
     assert fields_at(Outer, ("inner", "flag")) == fields_at(Outer, ("what", "ever")) == ()
 
 

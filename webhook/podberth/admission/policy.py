@@ -17,6 +17,7 @@ from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.exceptions import NEVER, compile_exceptions, without_effect
 from ..policy.namespaced import MOST_BYTES, compile_namespaced
 from ..policy.parse import excess_of_document, parse_policies
+from ..policy.refused import problems_of_refused
 from ..wellknown import EXCEPTION_KIND, NAMESPACED_KIND, POLICY_KIND
 from ..words import named
 from . import answering, messages, response
@@ -66,7 +67,8 @@ def validate_policy(
     _, wrong = compile_exceptions(parsed.exceptions, environment, late=late)
     _, own = compile_namespaced(parsed.namespaced, environment, late=late)
     too_long = without_effect(parsed.exceptions, now, ["tooLong"])
-    found = sorted([*parsed.problems, *problems, *wrong, *own, *too_long])[:_MAX_PROBLEMS]
+    refused = problems_of_refused(parsed, environment, late=late)
+    found = sorted([*parsed.problems, *problems, *wrong, *own, *refused, *too_long])[:_MAX_PROBLEMS]
     if not found:
         return answering.unchanged(request)
     return _denied(request, found)

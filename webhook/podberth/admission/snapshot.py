@@ -28,6 +28,7 @@ from ..policy.match import Route, applies_statically
 from ..policy.namespaced import NamespacedPolicy, compile_namespaced
 from ..policy.namespaced import by_namespace as by_own_namespace
 from ..policy.parse import ParsedPolicies, ParsedPolicy
+from ..policy.refused import problems_of_refused
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..workload.systems import JOINED
@@ -408,7 +409,8 @@ def load_working(
         exceptions=exceptions,
         namespaced=by_own_namespace(namespaced),
     )
-    return snapshot, tuple(sorted([*parsed.problems, *problems, *wrong, *own]))
+    refused = problems_of_refused(parsed, environment)
+    return snapshot, tuple(sorted([*parsed.problems, *problems, *wrong, *own, *refused]))
 
 
 def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:

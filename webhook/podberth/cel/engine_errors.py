@@ -6,7 +6,8 @@ The errors are errors of compilation and of evaluation. Only this module parses 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from ..errors import BudgetError, EvaluationError, UndecidedError, did_you_mean
 from .libraries.authz import UNJUDGED
@@ -35,6 +36,24 @@ INSTEAD: Mapping[str, str] = {
     "_>=_": "a.compareTo(b) >= 0",
 }
 
+# Operators and functions of other languages, and what CEL has in their place.
+OPERATORS: Mapping[str, str] = {"and": "&&", "or": "||", "not": "!(a)", "is": "==", "=": "==", "=~": "a.matches(b)"}
+FUNCTIONS: Mapping[str, str] = {
+    "any": "a.exists(x, condition)",
+    "len": "size(a)",
+    "length": "size(a)",
+    "has": "has(a.b), or 'b' in a",
+}
+
+CALLS: Final = (
+    ("_+_", "string", "write string(...)"),
+    ("contains", "(list(", "write b in a"),
+    ("contains", "(map(", "write b in a"),
+    ("sum", QUANTITY, "sum numbers, such as those of asApproximateFloat()"),
+    ("!_", "", "write parentheses around what is negated, as in !(a in b)"),
+)
+"""The advice about a call that no function takes: (function, a part of the operands' types, advice)."""
+
 # One entry: "ERROR: <input>:1:7: text", then lines of source that start with " | ". Line and column count from 1, the
 # column by code points.
 _ENTRY = re.compile(
@@ -43,10 +62,14 @@ _ENTRY = re.compile(
 _FIELD = re.compile(r"undefined field '(?P<field>[^']*)' not found in struct '(?P<message>[^']*)'")
 _REFERENCE = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
 _OVERLOAD = re.compile(r"found no matching overload for '(?P<function>[^']*)' applied to '(?P<operands>.*)'")
+_OPERATOR = re.compile(r"Syntax error: (?:mismatched input|token recognition error at:) '(?P<operator>\S+?)\s*'")
+_FIELD_OF_LIST = re.compile(r"expression of type 'list\(.*\)' cannot be the operand of a select operation")
+_OF_LIST = "a list has no fields; write a[0].b, a.all(x, condition), or size(a) for the number of its items"
+_KEY = re.compile(r"[{,]\s*(?P<key>\w+)\s*:")
 _DASHED = re.compile(r"(?<![\w.'\"-])[A-Za-z_]\w*(?:-\w+)+")
 # A whole source that looks like a text; a single name that resembles none that is known, or no expression at all.
 _WORD = re.compile(r"[A-Za-z0-9][\w./-]*")
-_IS_TEXT = re.compile(r"Syntax error: |undeclared reference to '[^']*'$")
+_SYNTAX = "Syntax error: "
 _AFTERWARDS = ("*error*", "<<nil>> parsetree")
 _LEAD = re.compile(r"[.?\s]*")
 _TAIL = re.compile(r"[\w.\s]*")
@@ -94,8 +117,11 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         message, name = _say(said, words)
         problem = _placed(source, line, column, name, message)
         found.add(_of_unquoted(source, problem) or problem if _REFERENCE.search(said) else problem)
-    if _WORD.fullmatch(source.strip()) and any(_IS_TEXT.match(each.message) for each in found):
-        word = source.strip()
+    if any(each.message.startswith(_SYNTAX) for each in found):
+        # The others of a line are about its rest, which is not read as it is meant.
+        found = {min(each for each in found if each.line == line) for line in {each.line for each in found}}
+    word = source.strip()
+    if _WORD.fullmatch(word) and _is_text(word, found, words):
         found = {CelProblem(1, 1, f"{word} is no expression; if it is a text, quote it: \"'{word}'\"")}
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
@@ -110,13 +136,26 @@ def unwanted(found: CelType, want: Want) -> CelProblem:
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 
-def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
-    """Return a better problem for an unknown name that is part of a text with dashes: the text needs quotes.
+def _is_text(word: str, problems: Iterable[CelProblem], words: Vocabulary) -> bool:
+    """Return whether an expression of one word is no misspelt variable; then it is probably a text without quotes."""
+    known = {name.partition(".")[0] for name in words.names}
+    is_variable = word.partition(".")[0] in known or did_you_mean(word, known)
+    said = (_SYNTAX, f"undeclared reference to '{word}'")
+    return not is_variable and any(each.message.startswith(said) for each in problems)
 
-    None if there are no dashes next to the name.
+
+def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
+    """Return a better problem for an unknown name that needs quotes: a key of a map, or a part of a text with dashes.
+
+    None if the name is neither.
     """
     index = problem.column - 1
-    for match in _DASHED.finditer(source.split("\n")[problem.line - 1]):
+    line = source.split("\n")[problem.line - 1]
+    for match in _KEY.finditer(line):
+        if match.start("key") == index:
+            key = match["key"]
+            return replace(problem, message=f"{key} is no known name; if it is the key of a map, quote it: '{key}'")
+    for match in _DASHED.finditer(line):
         if match.start() <= index < match.end():
             text = match[0]
             quoted = f"\"'{text}'\"" if text == source.strip() else f"'{text}'"
@@ -138,10 +177,18 @@ def _say(said: str, words: Vocabulary) -> tuple[str, str]:
         return _undeclared(match["name"], words)
     if match := _OVERLOAD.search(said):
         return f"found no matching overload for {match[0].partition(' for ')[2]}{_overload_hint(match)}", ""
+    return _say_without_name(said), ""
+
+
+def _say_without_name(said: str) -> str:
     if _TOO_DEEP.search(said):
-        return TOO_DEEP, ""
+        return TOO_DEEP
+    if _FIELD_OF_LIST.search(said):
+        return _OF_LIST
+    if (match := _OPERATOR.match(said)) and match["operator"] in OPERATORS:
+        return f"{_SYNTAX}CEL has no {match['operator']}; write {OPERATORS[match['operator']]}"
     # "Syntax error: mismatched input '<EOF>' expecting {'[', '{', ...": the list of every token helps nobody.
-    return re.sub(r" expecting \{.*\}$", "", said), ""
+    return re.sub(r" expecting \{.*\}$", "", said)
 
 
 def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
@@ -155,6 +202,8 @@ def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
         return f"undeclared reference to 'variables.{variable}'{hint}", variable
     if first in NOT_HAD:
         return NOT_HAD[first], first
+    if first in FUNCTIONS:
+        return f"undeclared reference to '{first}'; write {FUNCTIONS[first]}", first
     known_names = {known.partition(".")[0] for known in words.names}
     return f"undeclared reference to '{first}'{did_you_mean(first, [*known_names, *NAMES, *words.functions])}", first
 
@@ -167,9 +216,7 @@ def _overload_hint(match: re.Match[str]) -> str:
         return "; ask has(...) instead of comparing with null"
     if function in INSTEAD and any(each in operands for each in (QUANTITY, SEMVER)):
         return f"; write {INSTEAD[function]}"
-    if function == "_+_" and "string" in operands:
-        return "; write string(...)"
-    return ""
+    return next((f"; {advice}" for name, part, advice in CALLS if name == function and part in operands), "")
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:

@@ -27,7 +27,7 @@ from ..check.surroundings import referred, surroundings, within
 from ..errors import Problem
 from ..facts.cluster import ClusterFacts
 from ..files.cluster_files import ClusterFiles
-from ..files.library import served
+from ..files.library import ALONE, served
 from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
@@ -57,8 +57,7 @@ class CheckRequest:
 
     listing: Listing
     settings: CheckSettings
-    policies: Path | None
-    """The directory of the policies; None for the policies that podberth ships."""
+    policies: "Policies"
     objects: ClusterFacts | None
     """The facts of the cluster; None: no node is known."""
     jobs: int | None
@@ -107,6 +106,8 @@ class Policies:
     """Whether podberth ships all policies of the check; the tests of every release have compiled the shipped policies.
     """
 
+    alone: bool = False
+    """Whether the policies are those of ``./policies``, and the user did not name them."""
     has_natives: bool = False
     """Whether the cluster has native policies by which the check judges, too."""
 
@@ -165,7 +166,8 @@ class Policies:
     def counted(self, snapshot: Snapshot) -> str:
         """Return a line for the user that says how many policies the snapshot has, and where the policies come from."""
         count = len(snapshot.policies)
-        return f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}"
+        alone = f", {ALONE}" if self.alone else ""
+        return f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}{alone}"
 
 
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
@@ -178,12 +180,13 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
     policies = {each.policy.name: each for each in files.policies}
     exceptions = {each.source.name: each for each in files.exceptions}
     namespaced = {(each.namespace, each.policy.name): each for each in files.namespaced}
-    problems = list(files.problems)
+    problems, refused = list(files.problems), list(files.refused)
     for parsed in objects:
         policies |= {each.policy.name: each for each in parsed.policies}
         exceptions |= {each.source.name: each for each in parsed.exceptions}
         namespaced |= {(each.namespace, each.policy.name): each for each in parsed.namespaced}
         problems += parsed.problems
+        refused += parsed.refused
     enabled = (each for each in policies.values() if not each.policy.spec.disabled)
     return ParsedPolicies(
         tuple(enabled),
@@ -192,6 +195,7 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
         files.others,
         tuple(exceptions.values()),
         tuple(namespaced.values()),
+        tuple(refused),
     )
 
 
@@ -201,16 +205,20 @@ def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ..
     return tuple(sorted([*without_effect(parsed.exceptions, now), *of_unknown(parsed.exceptions, names)]))
 
 
-def policies_in(directory: Path | None) -> Policies:
-    """Return the policies in the files below a directory; if None, the policies that podberth ships.
+def policies_in(*folders: Path | None) -> Policies:
+    """Return the policies in the files below some folders; None stands for the policies that podberth ships.
 
     Raises:
         UsageError: the policies that podberth ships are not installed.
     """
-    where = directory or served()
-    texts, problems = read_policy_texts(where)
-    which = " that podberth ships" if directory is None else ""
-    return Policies(texts=texts, problems=problems, where=f"{which} in {where}", tested=directory is None)
+    texts, problems, places = [], [], []
+    for folder in folders:
+        where = folder or served()
+        found, unreadable = read_policy_texts(where)
+        texts += found
+        problems += unreadable
+        places.append(f"{'' if folder else ' that podberth ships'} in {where}")
+    return Policies(texts=texts, problems=problems, where=" and".join(places), tested=set(folders) == {None})
 
 
 def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
@@ -220,7 +228,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         UsageError: a setting is invalid.
         TopologyError: the snapshot cannot be used.
     """
-    policies = policies_in(request.policies)
+    policies = request.policies
     objects = request.objects or ClusterFacts()
     snapshot, parsed, problems = policies.load(objects, request.as_if, request.cluster_files, request.now)
     beside = Beside(parsed.others)

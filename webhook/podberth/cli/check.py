@@ -36,9 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        help="the policies, or the word shipped (default: ./policies if policies are there, else shipped). With "
-        "--cluster also the word cluster: its GPUPolicies over those of DIR; name both (default: those that podberth "
-        "ships, and cluster)",
+        help="the policies, or the word shipped; repeatable (default: ./policies if policies are there, else shipped). "
+        "With --cluster also the word cluster: its GPUPolicies over those of DIR; name both (default: those that "
+        "podberth ships, and cluster)",
     )
     add_topology(
         parser,
@@ -103,7 +103,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         CheckRequest(
             listing=listing,
             settings=settings,
-            policies=live_flags.directory_of(arguments.policies, or_own=True),
+            policies=live_flags.policies_of(arguments.policies),
             objects=facts_of(arguments),
             cluster_files=cluster_files_of(arguments),
             jobs=arguments.jobs,

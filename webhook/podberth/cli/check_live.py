@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from ..check.run import CheckSettings
 from ..checking.against import LiveRequest, read_snapshot, run_live
-from ..checking.run import Done, Policies, policies_in
+from ..checking.run import Done, Policies
 from ..errors import ClusterError, UsageError
 from .access import cluster_files_of, kubeconfig_of
 from .formats import FORMATS
-from .live_flags import OF_CLUSTER, directory_of
+from .live_flags import OF_CLUSTER, policies_of
 from .simulated import facts_of
 
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     )
     if not arguments.cluster:
         gathered = read_snapshot(arguments.against, sys.stdin.buffer)
-        return run_live(request, policies_in(directory_of(arguments.policies, or_own=True)), gathered), True
+        return run_live(request, policies_of(arguments.policies), gathered), True
     from ..checking.survey import SurveyedCluster  # noqa: PLC0415 - 80 ms, for which a check of a snapshot does not wait
 
     kubeconfig, namespace = kubeconfig_of(arguments), arguments.namespace or ""
@@ -67,10 +67,10 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
 
 
 def _files(policies: Sequence[str]) -> Policies:
-    """Return the policies in the directory among the values of --policies; none if the only value is ``cluster``."""
+    """Return the policies of files in the values of --policies; none if the only value is ``cluster``."""
     if list(policies) == [OF_CLUSTER]:
         return Policies(texts=(), problems=(), where="")
-    return policies_in(directory_of(policies))
+    return policies_of(policies, or_own=False)
 
 
 def _refuse(arguments: argparse.Namespace, formats: Collection[str]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ..admission.creation import DEFAULT_NAMESPACE, request_of
@@ -21,7 +20,7 @@ from ..cel.trace import Tracer
 from ..check.sources import of_documents
 from ..check.surroundings import assumed, surroundings, with_assumed, within
 from ..errors import PolicyError, Problem, ReviewError, UsageError
-from ..files.library import own_or_served
+from ..files.library import ALONE, folders, own, served
 from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, read_manifest
 from ..kube.documents import PositionedDocument, load_documents
@@ -56,9 +55,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--policies",
         metavar="DIR",
-        type=Path,
-        help="the policies, read recursively (default: ./policies if policies are there, else those that podberth "
-        "ships)",
+        action="append",
+        default=[],
+        help="the policies, read recursively, or the word shipped; repeatable (default: ./policies if policies are "
+        "there, else shipped)",
     )
     add_topology(
         parser,
@@ -179,13 +179,21 @@ def _natives(
     return NativeExplainer(judge, arguments.policy)
 
 
-def _policies(directory: Path | None) -> ParsedPolicies:
-    chosen = directory or own_or_served()
-    if directory is None:
-        talk([f"explained with the policies in {chosen}"])
-    texts, problems = read_policy_texts(chosen)
+def _policies(values: Sequence[str]) -> ParsedPolicies:
+    """Return the policies in the values of --policies; if there are none, those of the default.
+
+    Raises:
+        UsageError: the policies that podberth ships are not installed.
+        PolicyError: a file cannot be read, or there is no policy.
+    """
+    chosen = [each or served() for each in folders(values) or (own(),)]
+    if not values:
+        talk([f"explained with the policies in {chosen[0]}{f', {ALONE}' if own() else ''}"])
+    found = [read_policy_texts(each) for each in chosen]
+    texts = [text for each, _ in found for text in each]
+    problems = [problem for _, each in found for problem in each]
     if not texts and not problems:
-        problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
+        problems = [Problem(", ".join(map(str, chosen)), 0, 0, "", "got no policy, want GPUPolicy documents")]
     if problems:
         raise PolicyError(tuple(problems))
     return parse_policies(texts, others_of(texts))

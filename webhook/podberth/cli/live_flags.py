@@ -2,18 +2,17 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
 from ..check.live_workloads import SUPPOSITIONS
+from ..checking.run import Policies, policies_in
 from ..errors import UsageError
-from ..files.library import own
+from ..files.library import folders, own
 from .access import add_kubeconfig, counted
 
 OF_CLUSTER: Final = "cluster"
 """The value of --policies that means the GPUPolicies in the cluster; ``./cluster`` is the directory of that name."""
-SHIPPED: Final = "shipped"
-"""The value of --policies that means the policies that podberth ships, even if there are policies in ./policies."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -73,12 +72,8 @@ def wanted(arguments: argparse.Namespace) -> bool:
     asked = {"--user": arguments.user, "--group": arguments.group, "--authorizer": arguments.authorizer}
     if not arguments.paths and (of_paths := [name for name, value in asked.items() if value]):
         raise UsageError(f"check: got {', '.join(of_paths)} without PATH, want both: live workloads have their users")
-    of_files = [each for each in arguments.policies if each != OF_CLUSTER]
-    if len(arguments.policies) != len(set(arguments.policies)) or len(of_files) > 1:
-        got = " and ".join(arguments.policies)
-        raise UsageError(
-            f"--policies: got {got}, want one directory or the word shipped, and with --cluster the word cluster"
-        )
+    if len(arguments.policies) != len(set(arguments.policies)):
+        raise UsageError(f"--policies: got {' and '.join(arguments.policies)}, want each once")
     if arguments.report and arguments.judged_as:
         raise UsageError("check: got --report and --as, want one of them: reports are about the present policies")
     if arguments.all_namespaces and arguments.namespace:
@@ -86,14 +81,14 @@ def wanted(arguments: argparse.Namespace) -> bool:
     return not arguments.paths
 
 
-def directory_of(policies: Sequence[str], *, or_own: bool = False) -> Path | None:
-    """Return the directory in the values of --policies; None: the policies that podberth ships.
+def policies_of(values: Sequence[str], *, or_own: bool = True) -> Policies:
+    """Return the policies of files in the values of --policies; if there are none, those that podberth ships.
 
-    With ``or_own``, the user's folder ``./policies`` counts where no value names policies of files.
+    With ``or_own``, the folder ``./policies`` takes the place of these if it has policies.
+
+    Raises:
+        UsageError: the policies that podberth ships are not installed.
     """
-    named = next(iter(_directories(policies)), None)
-    return own() if or_own and named is None and SHIPPED not in policies else named
-
-
-def _directories(policies: Sequence[str]) -> list[Path]:
-    return [Path(each) for each in policies if each not in (OF_CLUSTER, SHIPPED)]
+    named = [each for each in values if each != OF_CLUSTER]
+    mine = None if named or not or_own else own()
+    return replace(policies_in(*(folders(named) or (mine,))), alone=mine is not None)

@@ -7,6 +7,7 @@ from ..errors import PolicyError
 from ..native.documents import Located, as_decoded, read
 from ..policy.compile import CompiledPolicy
 from ..policy.parse import ParsedPolicies
+from ..policy.refused import problems_of_refused
 from .from_native import from_native
 from .result import Converted
 from .to_native import to_native
@@ -27,6 +28,7 @@ def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment)
     problems = [*parsed.problems, *read(located).problems]
     for each in parsed.policies:
         problems += CompiledPolicy(each, of_gpu, Room.of_policy(None)).check(never, priced=False)
+    problems += problems_of_refused(parsed, of_gpu, late=never)
     if problems:
         raise PolicyError(tuple(sorted(problems)))
     accepted = [replace(each, content=as_decoded(each.content)) for each in located]

@@ -6,7 +6,7 @@ has no effect until a user copies the policy into a served directory (docs/adr/0
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -78,12 +78,21 @@ _APIS: Final = (b"podberth.io/", b"admissionregistration.k8s.io/")
 _MOST_LOOKED_AT: Final = 1000
 OWN: Final = Path("policies")
 """The folder of the user's own policies, in the working directory."""
+SHIPPED: Final = "shipped"
+"""The value of --policies that means the policies that podberth ships; ``./shipped`` is the directory of that name."""
+ALONE: Final = f"none that podberth ships; for both: --policies {SHIPPED} --policies {OWN}"
+"""The words for the user if OWN takes the place of the shipped policies because the user names none."""
 
 
 def own() -> Path | None:
     """Return the folder of the policies if the user names none: OWN if it has a policy; None: the shipped policies."""
     is_own = OWN.is_dir() and OWN.resolve() != (_root() / OWN.name).resolve() and _has_policy(OWN)
     return OWN if is_own else None
+
+
+def folders(named: Iterable[str]) -> tuple[Path | None, ...]:
+    """Return the folders in the values of --policies; None stands for the policies that podberth ships."""
+    return tuple(None if each == SHIPPED else Path(each) for each in named)
 
 
 def own_or_served() -> Path:

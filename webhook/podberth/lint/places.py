@@ -1,9 +1,9 @@
 """Finds the field of the pod, or of podberth's variables, that a part of a CEL expression reads."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
-from ..cel.tree import Call, Literal, Loop, Name, Select, Tree, children
+from ..cel.tree import Call, Entries, Items, Literal, Loop, Name, Select, Tree, children
 from ..cel.typing import VARIABLES
 from ..kube.paths import ELEMENT, FieldPath
 from ..kube.schema import PodSchema, Schema
@@ -54,10 +54,8 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa
             return _below(where(policy, operand, scope), key)
         case Call(function="_[_]" | "_[?_]", operands=(operand, Literal(value=int()))):
             return _below(where(policy, operand, scope), ELEMENT)
-        case Call(function=function, operands=(operand, *_)) if function in _SAME:
-            return where(policy, operand, scope)
         case _:
-            return None
+            return _handed_on(policy, tree, scope)
 
 
 def holder(schema: PodSchema, found: FieldPath) -> str:
@@ -92,6 +90,42 @@ def _type(schema: PodSchema, found: FieldPath) -> Schema | None:
         return type_at(schema, found[1:])
     except MisfitError:
         return None
+
+
+def _handed_on(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:
+    """Return the path of the field whose value, or whose elements, a call or a loop returns; None if there is none."""
+    match tree:
+        case Call(function=function, operands=(operand, *_)) if function in _SAME:
+            return where(policy, operand, scope)
+        case Call(function="_?_:_", operands=(_, *branches)) if len(given := _given(branches)) == 1:
+            return where(policy, given[0], scope)
+        case Call(function="_+_", operands=(operand, _)):
+            return _list(policy, operand, scope)
+        case Loop(over=operand) if _is_filter(tree):
+            return _list(policy, operand, scope)
+        case _:
+            return None
+
+
+def _given(branches: Iterable[Tree]) -> list[Tree]:
+    """Return the branches of a choice that are no empty list or map, which stands for an absent field."""
+    return [each for each in branches if each not in (Items(items=()), Entries(entries=()))]
+
+
+def _list(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:
+    """Return the path of the field that ``tree`` reads if the field is a list of the pod; else None."""
+    found = where(policy, tree, scope)
+    kind = None if found is None else _type(policy.environment.schema, found)
+    return found if kind is not None and kind.kind == "array" else None
+
+
+def _is_filter(loop: Loop) -> bool:
+    """Return whether a loop is the expansion of ``filter()``: it appends some of the elements, as they are."""
+    match loop.parts[2]:
+        case Call(function="_?_:_", operands=(_, Call(function="_+_", operands=(_, Items(items=(item,)))), _)):
+            return isinstance(item, Name) and item.name == loop.variables[0]
+        case _:
+            return False
 
 
 def _below(path: FieldPath | None, step: str) -> FieldPath | None:

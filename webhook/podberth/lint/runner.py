@@ -12,6 +12,7 @@ from ..policy.compile import compile_policies
 from ..policy.exceptions import compile_exceptions
 from ..policy.namespaced import compile_namespaced
 from ..policy.parse import ParsedPolicy, parse_policies
+from ..policy.refused import problems_of_refused
 from ..topology.node import Node
 from .costs import ExpressionCost, costs_of
 from .findings import Level, Library, Linted, LintFinding
@@ -107,7 +108,8 @@ def _library(
         )
         for each in (*compiled, *switched_off, *own)
     )
-    found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces)
+    refused = problems_of_refused(parsed, environment)
+    found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces, *refused)
     library = Library(policies=policies, problems=found, params=parsed.params, native_documents=tuple(natives))
     return _with_natives(library, environment) if natives else library
 

@@ -164,6 +164,10 @@ class BoundPolicies:
                 placed = (each.expression for each in expressions_of(compiled) if each.expression is not None)
                 reads = frozenset(path for each in placed for path in each.reads)
                 self.bound.append(Bound(policy, compiled, bindings, why, reads))
+        reported = {(each.file, each.where) for each in read.problems}
+        for policy in (each for each in read.refused if each.model.kind == self.kind):
+            found = self.compiled(policy, environment).check(late, priced=False)
+            problems += (each for each in found if (each.file, each.where) not in reported)
         self.problems = tuple(sorted(problems))
         """The problems of the expressions that the API server refuses or that podberth cannot compile."""
         idle = (f"{self.kind} {each.policy.name} {each.never}" for each in self.bound if each.never)

@@ -17,6 +17,7 @@ from ..kube.unchecked import mapping_at, text_at
 from ..policy.compile import Names
 from ..policy.model import GPUPolicy, MatchConstraints, Spec
 from ..policy.parse import ParsedPolicy
+from ..policy.partial import without_refused
 from ..policy.wording import explain
 from ..wellknown import API_VERSION as GPU_API_VERSION
 from ..wellknown import POLICY_KIND
@@ -99,6 +100,9 @@ class Read:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     """Lines for the user about documents with the same kind and name."""
+    refused: tuple[Policy, ...] = ()
+    """The policies with problems, as far as they could be read. They are only compiled, for the problems of their
+    expressions."""
 
     def of_kind(self, kind: str) -> tuple[list[Policy], list[AnyBinding]]:
         """Return (the policies of the kind ``kind``, the bindings of policies of the kind)."""
@@ -165,12 +169,15 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
     """Return the policies and bindings in native documents; of several with an equal name, the last is used."""
     found: dict[tuple[str, str], Policy | AnyBinding] = {}
     problems: list[Problem] = []
+    refused: list[Policy] = []
     notes: list[str] = []
     places: dict[tuple[str, str], Located] = {}
     for each in documents:
         made, wrong = _read(each)
         problems += wrong
-        if made is None:
+        if wrong and isinstance(made, Policy):
+            refused.append(made)
+        if wrong or made is None:
             continue
         identity = identity_of(each.content)
         earlier = places.get(identity)
@@ -184,25 +191,29 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
         bindings=tuple(each for each in ordered if not isinstance(each, Policy)),
         problems=tuple(problems),
         notes=tuple(notes),
+        refused=tuple(refused),
     )
 
 
 def _read(document: Located) -> tuple[Policy | AnyBinding | None, list[Problem]]:
+    """Return (a document as far as it can be read, its problems); None if too little can be read."""
     content, positions, file = document.content, document.positions, document.file
     kind = MODELS[text_at(content, "kind")]
     if content.get("apiVersion") not in get_args(kind.model_fields["api_version"].annotation):
         message = f"got {content.get('apiVersion')}, want {API_VERSION}, the version that podberth judges"
         return None, [positions.problem(file, ("apiVersion",), message)]
+    decoded = as_decoded(content)
     try:
-        model = kind.model_validate(as_decoded(content))
+        model = kind.model_validate(decoded)
     except ValidationError as error:
         found = explain(error, kind)
-        return None, [positions.problem(file, path, message, of_key=of_key) for path, of_key, message in found]
-    if isinstance(model, ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding):
-        wrong = [positions.problem(file, path, message) for path, message in of_binding(model)]
-        return (None if wrong else model), wrong
-    wrong = [positions.problem(file, path, message) for path, message in of_policy(model)]
-    return (None if wrong else _policy(model, document)), wrong
+        problems = [positions.problem(file, path, message, of_key=of_key) for path, of_key, message in found]
+        rest = without_refused(decoded, error, kind)
+        return (_policy(rest, document) if isinstance(rest, AnyPolicy) else None), problems
+    if isinstance(model, AnyPolicy):
+        wrong = [positions.problem(file, path, message) for path, message in of_policy(model)]
+        return _policy(model, document), wrong
+    return model, [positions.problem(file, path, message) for path, message in of_binding(model)]
 
 
 def _policy(model: AnyPolicy, document: Located) -> Policy:

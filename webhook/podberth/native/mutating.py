@@ -87,7 +87,7 @@ class _Compiled(CompiledPolicy):
             if each.patch_type == "JSONPatch":
                 key, stated = "jsonPatch", each.json_patch
             path: Path = ("mutations", index, key, "expression")
-            source = stated.expression if stated is not None else ""
+            source = None if stated is None else stated.expression
             expression = self._expression(path, source, _WANTS[each.patch_type], names)
             if expression is not None:
                 yield each.patch_type, path, expression

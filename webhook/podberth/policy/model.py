@@ -260,8 +260,8 @@ class Mutation(DocumentPart):
 
     @property
     def concern(self) -> str:
-        """The name of the field that says what the mutation writes, such as ``tolerations``."""
-        return next(iter(self.written))
+        """The name of the field that says what the mutation writes, such as ``tolerations``; empty if there is none."""
+        return next(iter(self.written), "")
 
 
 CONCERNS: Mapping[str, str] = {
@@ -288,22 +288,24 @@ class Leaf:
 
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
     """Return the expressions and the literals of a mutation, each by name; absent fields are left out."""
-    concern, value = next(iter(item.written.items()))
-    if isinstance(value, BaseModel):
-        leaves, literals = list[Leaf](), dict[str, Any]()
-        for attribute, field in type(value).model_fields.items():
-            given, name, of = getattr(value, attribute), field.alias or attribute, gives(field)
-            if given is not None and of is not None:
-                leaves.append(Leaf(name, (concern, name), given, of.want, of.may_be_null))
-            elif given is not None:
-                literals[name] = given
-        return leaves, literals
-    of = gives(Mutation.model_fields[CONCERNS[concern]])
-    want = Want.ANY if of is None else of.want
-    if isinstance(value, dict):
-        # A null value leaves out only its own key.
-        return [Leaf(key, (concern, key), source, want, may_be_null=True) for key, source in value.items()], {}
-    return [Leaf("", (concern,), value, want)], {}
+    leaves, literals = list[Leaf](), dict[str, Any]()
+    for concern, value in item.written.items():
+        if isinstance(value, BaseModel):
+            for attribute, field in type(value).model_fields.items():
+                given, name, of = getattr(value, attribute), field.alias or attribute, gives(field)
+                if given is not None and of is not None:
+                    leaves.append(Leaf(name, (concern, name), given, of.want, of.may_be_null))
+                elif given is not None:
+                    literals[name] = given
+            continue
+        of = gives(Mutation.model_fields[CONCERNS[concern]])
+        want = Want.ANY if of is None else of.want
+        if isinstance(value, dict):
+            # A null value leaves out only its own key.
+            leaves += [Leaf(key, (concern, key), source, want, may_be_null=True) for key, source in value.items()]
+        else:
+            leaves.append(Leaf("", (concern,), value, want))
+    return leaves, literals
 
 
 # ---- the validations -----------------------------------------------------------------------------------------------

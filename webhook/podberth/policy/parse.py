@@ -21,6 +21,7 @@ from ..wellknown import API_VERSION, EXCEPTION_KIND, NAMESPACED_KIND, POLICY_KIN
 from .exception_model import GPUPolicyException
 from .model import GPUPolicy
 from .namespaced_model import NamespacedGPUPolicy
+from .partial import without_refused
 from .refusals import Refusal, refusals, refused_selector
 from .wording import explain, shown
 
@@ -90,6 +91,9 @@ class ParsedPolicies:
     """The exceptions, sorted by name."""
     namespaced: tuple[ParsedNamespaced, ...] = ()
     """The policies of namespaces, sorted by namespace and name."""
+    refused: tuple[Parsed, ...] = ()
+    """The documents with problems, as far as they could be read (``policy.partial``). They are only compiled, for the
+    problems of their expressions (``policy.refused``)."""
 
 
 def parse_policies(
@@ -119,7 +123,13 @@ def parse_policies(
     exceptions = tuple(parsed for _, parsed in sorted(reader.exceptions.items()))
     namespaced = tuple(parsed for _, parsed in sorted(reader.namespaced.items()))
     return ParsedPolicies(
-        policies, reader.params, _capped(reader.problems), tuple(reader.others), exceptions, namespaced
+        policies,
+        reader.params,
+        _capped(reader.problems),
+        tuple(reader.others),
+        exceptions,
+        namespaced,
+        tuple(reader.refused),
     )
 
 
@@ -172,6 +182,7 @@ class _Reader:
         self.params: dict[tuple[str, str], dict[str, Any]] = {}
         self.exceptions: dict[str, ParsedException] = {}
         self.namespaced: dict[tuple[str, str], ParsedNamespaced] = {}
+        self.refused: list[Parsed] = []
         self.problems: list[Problem] = []
         self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
 
@@ -192,41 +203,46 @@ class _Reader:
             self._refuse_kind(file, content, positions)
 
     def _read_policy(self, file: str, content: dict[str, Any], positions: Positions) -> None:
-        policy = self._validated(GPUPolicy, file, content, positions)
-        if policy is not None and self._accepted(file, positions, refusals(policy), (POLICY_KIND, policy.name)):
-            self.policies[policy.name] = ParsedPolicy(file, positions, policy)
+        policy, is_valid = self._validated(GPUPolicy, file, content, positions)
+        if policy is None:
+            return
+        parsed = ParsedPolicy(file, positions, policy)
+        if self._accepted(parsed, refusals(policy), (POLICY_KIND, policy.name), is_valid=is_valid):
+            self.policies[policy.name] = parsed
 
     def _read_exception(self, file: str, content: dict[str, Any], positions: Positions) -> None:
-        exception = self._validated(GPUPolicyException, file, content, positions)
+        exception, is_valid = self._validated(GPUPolicyException, file, content, positions)
         if exception is None:
             return
-        refused = refused_selector(exception.spec.pod_selector, ("spec", "podSelector"))
-        if self._accepted(file, positions, refused, (EXCEPTION_KIND, exception.name)):
-            self.exceptions[exception.name] = ParsedException(file, positions, exception)
+        parsed = ParsedException(file, positions, exception)
+        wrong = refused_selector(exception.spec.pod_selector, ("spec", "podSelector"))
+        if self._accepted(parsed, wrong, (EXCEPTION_KIND, exception.name), is_valid=is_valid):
+            self.exceptions[exception.name] = parsed
 
     def _read_namespaced(self, file: str, content: dict[str, Any], positions: Positions) -> None:
-        found = self._validated(NamespacedGPUPolicy, file, content, positions)
+        found, is_valid = self._validated(NamespacedGPUPolicy, file, content, positions)
         if found is None:
             return
         policy, namespace = found.as_policy(), found.metadata.namespace
-        if self._accepted(file, positions, refusals(policy), (NAMESPACED_KIND, namespace, policy.name)):
-            created = text(found.metadata.creation_timestamp)
-            self.namespaced[namespace, policy.name] = ParsedNamespaced(file, positions, policy, namespace, created)
+        created = text(found.metadata.creation_timestamp)
+        parsed = ParsedNamespaced(file, positions, policy, namespace, created)
+        if self._accepted(parsed, refusals(policy), (NAMESPACED_KIND, namespace, policy.name), is_valid=is_valid):
+            self.namespaced[namespace, policy.name] = parsed
 
     def _validated(
         self, model: type[_Document], file: str, content: dict[str, Any], positions: Positions
-    ) -> _Document | None:
-        """Return a document as an instance of ``model``.
+    ) -> tuple[_Document | None, bool]:
+        """Return (a document as an instance of ``model``, whether the document is valid).
 
-        If the document is invalid, add its problems and return None.
+        If the document is invalid, add its problems, and return what is valid in it; None if that is too little.
         """
         try:
-            return model.model_validate(content)
+            return model.model_validate(content), True
         except ValidationError as error:
             self.problems += [
                 positions.problem(file, path, message, of_key=of_key) for path, of_key, message in explain(error, model)
             ]
-            return None
+            return without_refused(content, error, model), False
 
     def _read_params(self, file: str, content: dict[str, Any], positions: Positions) -> None:
         metadata = content.get("metadata")
@@ -259,11 +275,17 @@ class _Reader:
         message = f"got {got}, want {wanted}; move it elsewhere"
         self.problems.append(positions.problem(file, path, message))
 
-    def _accepted(self, file: str, positions: Positions, refused: Iterable[Refusal], key: tuple[str, ...]) -> bool:
-        """Return whether a document is refused for nothing, and is the first with its kind and name (``key``)."""
-        wrong = [positions.problem(file, path, message) for path, message in refused]
+    def _accepted(self, parsed: Parsed, refused: Iterable[Refusal], key: tuple[str, ...], *, is_valid: bool) -> bool:
+        """Return whether a document is valid, refused for nothing, and the first with its kind and name (``key``).
+
+        Else the document is added to the refused ones.
+        """
+        wrong = [parsed.positions.problem(parsed.file, path, message) for path, message in refused] if is_valid else []
         self.problems += wrong
-        return not wrong and self._first(file, positions, key)
+        accepted = is_valid and not wrong and self._first(parsed.file, parsed.positions, key)
+        if not accepted:
+            self.refused.append(parsed)
+        return accepted
 
     def _first(self, file: str, positions: Positions, key: tuple[str, ...]) -> bool:
         position = positions.at(("metadata", "name"))

@@ -73,7 +73,7 @@ def _expressions(spec: Spec) -> Iterator[str]:
     yield from (item.expression for item in spec.match_conditions)
     yield from (item.expression for item in spec.variables)
     for item in spec.mutations:
-        yield from (leaf.source for leaf in leaves_of(item)[0]) if item.written else ()
+        yield from (leaf.source for leaf in leaves_of(item)[0])
         yield from (source for source in (item.when, item.reason) if source is not None)
     for validation in spec.validations:
         yield from (validation.expression, validation.message_expression or "")

@@ -34,6 +34,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[FieldPro
     if len(found) > MOST_EXPLAINED:
         yield (), False, f"got {len(found):,} problems, of which {MOST_EXPLAINED} are shown; fix these first"
     for details in found[:MOST_EXPLAINED]:
+        if details["type"] == "too_short" and any(each["loc"][:-1] == details["loc"] for each in found):
+            continue  # pydantic counts only valid items
         path = tuple(step for step in details["loc"] if step != "[key]")
         of_key = path != details["loc"]
         if details["type"] == "extra_forbidden":
@@ -88,6 +90,16 @@ def _want(wanted: str) -> Callable[[object, Mapping[str, Any]], str]:
     return lambda value, _: f"got {shown(value)}, want {wanted}"
 
 
+def _want_string(value: object, _: Mapping[str, Any]) -> str:
+    hint = "; put it in quotes" if isinstance(value, bool | int | float) else ""
+    return f"got {shown(value)}, want a string{hint}"
+
+
+def _want_list(value: object, _: Mapping[str, Any]) -> str:
+    hint = f"; write [{shown(value)}]" if isinstance(value, str) and value.isalnum() else ""
+    return f"got {shown(value)}, want a list{hint}"
+
+
 def _literal(value: object, context: Mapping[str, Any]) -> str:
     expected = str(context.get("expected", ""))
     names = tuple(part.strip("'") for part in expected.replace(" or ", ", ").split(", "))
@@ -97,11 +109,11 @@ def _literal(value: object, context: Mapping[str, Any]) -> str:
 
 # pydantic-core's error types: https://docs.pydantic.dev/latest/errors/validation_errors/
 _WORDINGS: Mapping[str, Callable[[object, Mapping[str, Any]], str]] = {
-    "string_type": _want("a string"),
+    "string_type": _want_string,
     "int_type": _want("a whole number"),
     "bool_type": _want("true or false"),
-    "tuple_type": _want("a list"),
-    "list_type": _want("a list"),
+    "tuple_type": _want_list,
+    "list_type": _want_list,
     "dict_type": _want("an object"),
     "model_type": _want("an object"),
     "model_attributes_type": _want("an object"),

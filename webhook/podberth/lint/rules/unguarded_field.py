@@ -2,8 +2,9 @@
 
 The expression fails for a pod without the field, and under failurePolicy Fail that pod is refused. A field counts as
 checked if the policy has a check for it anywhere: `has()`, `in`, `.?`, `[?...]`, a loop over the map, or an
-objectSelector. `has(a.b.c)` checks `c`, and fails if `b` is absent. The rule does not report fields that every pod has
-when a webhook gets it, such as a container's name, `restartPolicy` or the tolerations of the API server.
+objectSelector. `has(a.b.c)` checks `c`, and fails if `b` is absent. A variable stands for the field that it reads, and
+so do `a.filter(...)`, `a + b` and `has(a) ? a : {}` for the field `a`. The rule does not report fields that every pod
+has when a webhook gets it, such as a container's name, `restartPolicy` or the tolerations of the API server.
 
 Bad:
 
@@ -21,9 +22,10 @@ Good:
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...cel.tree import Call, Literal, Loop, Select, Tree
+from ...cel.tree import Call, Literal, Loop, Name, Select, Tree
 from ...errors import Problem
-from ...kube.paths import ELEMENT, FieldPath
+from ...kube.paths import ELEMENT, FieldPath, Path
+from ..conditions import variable
 from ..findings import Library, Linted
 from ..places import Scope, holder, is_map, parts_of, shown, where
 
@@ -72,15 +74,15 @@ def check(library: Library) -> Iterator[Problem]:
         asked = {found for _, part, scope in parts for found in _asked(policy, part, scope)} | _selected(policy)
         # When /validate gets the pod, the API server has already generated its name.
         asked |= set() if policy.spec.mutations or policy.compiled.patches else {_NAME}
-        seen: set[FieldPath] = set()
+        reads: dict[FieldPath, tuple[Path, Tree]] = {}
         for path, part, scope in parts:
             found = _read(policy, part, scope)
-            if found is None or {found, (*found[:-1], ELEMENT)} & asked:
-                continue
-            if not any(found[:length] in seen for length in range(1, len(found) + 1)):
-                seen.add(found)
-                name = shown(found)
-                yield policy.within(path, part, f"a pod may have no {name}; want {_optional(found)}, has() or in")
+            if found is not None and not {found, (*found[:-1], ELEMENT)} & asked:
+                reads.setdefault(found, (path, part))
+        for found, (path, part) in reads.items():
+            if not any(found[:length] in reads for length in range(1, len(found))):
+                advice = f"want {_optional(found)}, has() or in"
+                yield policy.within(path, part, f"a pod may have no {shown(found)}; {advice}")
 
 
 def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[FieldPath]:
@@ -120,7 +122,7 @@ def _read(policy: Linted, part: Tree, scope: Scope) -> FieldPath | None:
             pass
         case _:
             return None
-    base = None if _is_optional(operand) else where(policy, operand, scope)
+    base = None if _is_optional(policy, operand) else where(policy, operand, scope)
     if base is None or base[0] != "object":
         return None
     schema, found = policy.environment.schema, (*base, key)
@@ -129,13 +131,15 @@ def _read(policy: Linted, part: Tree, scope: Scope) -> FieldPath | None:
     return None if key in _ALWAYS.get(holder(schema, found), {key}) else found
 
 
-def _is_optional(tree: Tree) -> bool:
+def _is_optional(policy: Linted, tree: Tree) -> bool:
     """Return whether an expression has an optional value; reading an absent field of an optional value is no error."""
     match tree:
+        case Name() if (name := variable(tree)) in policy.variables:
+            return _is_optional(policy, policy.variables[name])
         case Call(function=function) if function in _OPTIONAL:
             return True
         case Select(operand=operand) | Call(function="_[_]", operands=(operand, _)):
-            return _is_optional(operand)
+            return _is_optional(policy, operand)
         case _:
             return False
 

@@ -1,0 +1,31 @@
+"""Compiles the expressions of refused documents, for their problems alone."""
+
+from ..cel.engine import Environment, Late
+from ..errors import Problem
+from .compile import compile_policies
+from .exceptions import compile_exceptions
+from .namespaced import compile_namespaced
+from .parse import ParsedException, ParsedNamespaced, ParsedPolicies, ParsedPolicy
+
+
+def problems_of_refused(
+    parsed: ParsedPolicies, environment: Environment, *, late: Late | None = None
+) -> tuple[Problem, ...]:
+    """Return the problems of the expressions in ``parsed.refused``, sorted.
+
+    Disabled policies are not compiled. An expression of which ``parsed.problems`` has a problem is left out.
+
+    ``late`` is called before each expression; it returns True when the time is over. If None, the time limit is that of
+    ``environment.deadline``.
+    """
+    late = late or environment.deadline()
+    policies = [each for each in parsed.refused if isinstance(each, ParsedPolicy) and not each.policy.spec.disabled]
+    alone = [each for each in policies if isinstance(each, ParsedNamespaced)]
+    of_cluster = [each for each in policies if not isinstance(each, ParsedNamespaced)]
+    exceptions = [each for each in parsed.refused if isinstance(each, ParsedException)]
+    _, problems = compile_policies(of_cluster, environment, late=late)
+    _, of_exceptions = compile_exceptions(exceptions, environment, late=late)
+    _, own = compile_namespaced(alone, environment, late=late)
+    reported = {(each.file, each.where) for each in parsed.problems}
+    found = sorted([*problems, *of_exceptions, *own])
+    return tuple(each for each in found if (each.file, each.where) not in reported)
