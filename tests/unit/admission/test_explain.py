@@ -73,6 +73,13 @@ def test_a_mutation_that_writes_nothing_says_why() -> None:
     assert asking(explained(gpu_pod(2), both), "both").left_out == ()
 
 
+def test_a_topology_without_a_gang_says_what_it_lacks() -> None:
+    alone = policy("alone", "  mutations:\n  - {name: near, topology: {level: \"'example.com/rack'\"}}\n")
+    one = asking(explained(gpu_pod(2), alone), "alone")
+    lacked = "the pod has no label podberth.io/gang yet, which a gang entry writes, here or in an earlier policy"
+    assert one.left_out == (("near", lacked),)
+
+
 def test_a_later_policy_sees_the_pod_as_the_earlier_left_it() -> None:
     later = policy(
         "later", "  mutations:\n  - {when: \"object.metadata.labels.team == 'vision'\", labels: {b: \"'1'\"}}", order=9

@@ -140,7 +140,7 @@ PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --
     [
         (
             f"{{steps: [{{template: {{spec: {{containers: [{ASKING}]}}}}}}]}}",
-            [f"{UNKNOWN}; give the place of its pods: --template-path 'Flow=spec.steps[*].template.spec'"],
+            [f"{UNKNOWN}; give the place of its pods: --template-path 'Flow=spec.steps[*].template'"],
         ),
         (
             f"{{roles: {{A: {{pod: {{containers: [{ASKING}]}}}}, B: {{pod: {{containers: [{ASKING}]}}}}}}}}",

@@ -184,7 +184,8 @@ class Writing:
         if isinstance(change, Skipped):
             step.note(policy, "skip", f"{concern} left as it is: {change.reason}")
         elif change is None:
-            self._left_out(policy, asked, "the pod has this already, or a value of its own, which stays")
+            lacked = kind.lacks(trial)
+            self._left_out(policy, asked, lacked or "the pod has this already, or a value of its own, which stays")
         else:
             if guarded:
                 too_far = refusal_of_writes(gang, trial.touched) if anything else ""

@@ -44,6 +44,8 @@ FUNCTIONS: Mapping[str, str] = {
     "length": "size(a)",
     "has": "has(a.b), or 'b' in a",
 }
+WORDS: Mapping[str, str] = {"None": "null", "True": "true", "False": "false", "pod": "object"}
+"""Names of other languages, and what CEL or podberth has in their place."""
 
 CALLS: Final = (
     ("_+_", "string", "write string(...)"),
@@ -202,8 +204,10 @@ def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
         return f"undeclared reference to 'variables.{variable}'{hint}", variable
     if first in NOT_HAD:
         return NOT_HAD[first], first
-    if first in FUNCTIONS:
-        return f"undeclared reference to '{first}'; write {FUNCTIONS[first]}", first
+    if instead := FUNCTIONS.get(first) or WORDS.get(first):
+        return f"undeclared reference to '{first}'; write {instead}", first
+    if f"variables.{first}" in words.names:
+        return f"undeclared reference to '{first}'; write variables.{first}", first
     known_names = {known.partition(".")[0] for known in words.names}
     return f"undeclared reference to '{first}'{did_you_mean(first, [*known_names, *NAMES, *words.functions])}", first
 

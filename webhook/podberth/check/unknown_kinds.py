@@ -94,7 +94,8 @@ def names_accelerators(content: Mapping[str, Any]) -> bool:
 def places_of_pods(content: Mapping[str, Any], pod: Definitions) -> tuple[str, ...]:
     """Return the paths at which a document has PodSpecs, in the format of ``--template-path``, each once.
 
-    An object with fields that a PodSpec lacks is none: the ``containers`` of a MiniCluster of Flux are its own.
+    The place of a template is the template, with its labels and annotations, and not its PodSpec. An object with fields
+    that a PodSpec lacks is none: the ``containers`` of a MiniCluster of Flux are its own.
     """
     found: dict[str, None] = {}
     for above, key, value in _fields(content):
@@ -103,6 +104,9 @@ def places_of_pods(content: Mapping[str, Any], pod: Definitions) -> tuple[str, .
         if is_spec and above and not any(isinstance(step, str) and "." in step for step in above):
             place = Typed(_POD_SPEC, forms.find(content, above))
             if not any(unknown_fields(pod, place)):
+                template = forms.find(content, above[:-1]) if above[-1] == "spec" else None
+                if len(above) > 1 and isinstance(template, dict) and template.keys() <= {"metadata", "spec"}:
+                    above = above[:-1]  # noqa: PLW2901
                 steps = ["[*]" if isinstance(step, int) else f".{step}" for step in above]
                 found["".join(steps).removeprefix(".")] = None
     return tuple(found)

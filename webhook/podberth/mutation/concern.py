@@ -125,6 +125,8 @@ class Concern:
     """Returns whether a policy made the change that must precede this mutation. If a later policy made that change, the
     mutation was skipped on the first pass, and a reinvocation skips the mutation, too.
     """
+    lacks: Callable[[Draft], str] = lambda _draft: ""
+    """Returns what a pod lacks for the mutation, as a clause; empty if it lacks nothing."""
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
     """Returns whether the mutation applies to the pod even though a group system schedules the pod."""
     forecast: bool = False

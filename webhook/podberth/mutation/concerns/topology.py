@@ -82,6 +82,12 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     return Skipped("topology", reason) if reason else _attract(draft, key, mode, members)
 
 
+def _lacks(draft: Draft) -> str:
+    if draft.get(membership.LABEL) or any(map(draft.get, membership.REFERENCES.values())):
+        return ""
+    return f"the pod has no label {GANG_LABEL} yet, which a gang entry writes, here or in an earlier policy"
+
+
 def _attract(draft: Draft, key: str, mode: str, members: int) -> Change:
     name, slices = draft.get(membership.LABEL), members > 1
     draft.set(_COLOCATED, name)
@@ -232,6 +238,7 @@ CONCERN = Concern(
     conflicts=_conflicts,
     decides="placement",
     awaits=_joins,
+    lacks=_lacks,
     in_group=membership.is_made_of_members,
     forecast=True,
 )
