@@ -1,11 +1,13 @@
 """The problems of the expressions in documents that are refused for other reasons."""
 
+import json
 from typing import Any
 
 import pytest
 
 from broken_policies import BROKEN
 from podberth.admission.snapshot import load_snapshot
+from podberth.cel.compile_limits import MAX_ENTRIES
 from podberth.checking.run import over
 from podberth.conventions import Conventions
 from podberth.convert.folder import convert
@@ -13,6 +15,7 @@ from podberth.errors import PolicyError
 from podberth.facts.cluster import ClusterFacts
 from podberth.kube.yaml_text import as_yaml
 from podberth.policy.parse import ParsedPolicies, parse_policies
+from podberth.policy.refusals import MAX_AUDIT_ANNOTATIONS, MAX_MATCH_CONDITIONS
 from podberth.policy.refused import problems_of_refused
 from podberth.wellknown import API_VERSION, POLICY_KIND
 from snapshots import environment, policy
@@ -114,6 +117,37 @@ def test_who_loads_or_converts_policies_gets_all_problems() -> None:
 
 def test_a_disabled_policy_is_not_compiled() -> None:
     assert problems_of(policy("p", f"{VALIDATION}  disabled: true\n  oder: 5")) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "entry", "limit"),
+    [
+        ("variables", {"name": "v", "expression": "1 +"}, MAX_ENTRIES),
+        ("validations", {"expression": "1 +", "message": "m"}, MAX_ENTRIES),
+        ("mutations", {"tolerations": "1 +"}, MAX_ENTRIES),
+        ("matchConditions", {"name": "c", "expression": "1 +"}, MAX_MATCH_CONDITIONS),
+        ("auditAnnotations", {"key": "k", "valueExpression": "1 +"}, MAX_AUDIT_ANNOTATIONS),
+    ],
+)
+def test_a_policy_with_more_entries_than_the_limit_is_not_compiled(
+    field: str, entry: dict[str, str], limit: int
+) -> None:
+    found = [
+        problems_of(policy("p", f"\n  oder: 5\n  {field}: {json.dumps([entry] * number)}\n"))
+        for number in (limit, limit + 1)
+    ]
+    assert found[0]
+    assert found[1] == []
+
+
+def test_a_policy_with_more_bytes_of_expressions_than_the_limit_is_not_compiled() -> None:
+    long = f"1 + {' ' * 5_000}"
+    assert problems_of(policy("p", f"\n  oder: 5\n  matchConditions: {json.dumps(conditions(long, 14))}\n")) == []
+    assert problems_of(policy("p", f"\n  oder: 5\n  matchConditions: {json.dumps(conditions(long, 2))}\n"))
+
+
+def conditions(expression: str, number: int) -> list[dict[str, str]]:
+    return [{"name": f"c{at}", "expression": expression} for at in range(number)]
 
 
 def test_policies_of_namespaces_and_exceptions_are_compiled_by_their_own_names() -> None:
