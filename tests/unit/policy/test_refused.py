@@ -56,6 +56,8 @@ def problems_of(text: str) -> list[str]:
             "validationActions: [Deny]\n  matchConditions: [{name: a b, expression: object.x}]",
         ),
         ("name: p", "name: P"),
+        ("metadata: {name: p}", "metadata: p"),
+        ("metadata: {name: p}", ""),
         ("podberth.io/v1alpha1", "podberth.io/v1alpha1\nlabels: {}"),
     ],
 )
