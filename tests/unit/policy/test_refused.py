@@ -117,6 +117,24 @@ def test_who_loads_or_converts_policies_gets_all_problems() -> None:
         ]
 
 
+def test_a_problem_at_the_same_field_of_another_document_hides_no_problem() -> None:
+    wrong = policy("a", VALIDATION.replace("object.spec.nodeSelectr != null", "5"))
+    assert problems_of(f"{wrong}---\n{policy('b', VALIDATION)}  oder: 5\n") == [UNDEFINED]
+
+
+@pytest.mark.parametrize("value", ["5", "' '", "|\n     \n", "[]", "", ">-\n    \n"])
+@pytest.mark.parametrize("field", ["tolerations", "when", "reason"])
+def test_a_wrong_value_in_the_place_of_an_expression_has_one_problem(field: str, value: str) -> None:
+    assert problems_of(policy("p", f"\n  mutations:\n  - labels: {{a: '\"b\"'}}\n    {field}: {value}\n")) == []
+
+
+@pytest.mark.parametrize("value", ["5", "' '", "|\n     \n", "[]", ""])
+def test_a_wrong_value_in_the_place_of_a_condition_has_one_problem(value: str) -> None:
+    assert problems_of(policy("p", f"\n  matchConditions:\n  - name: a\n    expression: {value}\n")) == []
+    annotation = f"\n  auditAnnotations:\n  - key: a\n    valueExpression: {value}\n"
+    assert problems_of(policy("p", annotation)) == []
+
+
 def test_a_disabled_policy_is_not_compiled() -> None:
     assert problems_of(policy("p", f"{VALIDATION}  disabled: true\n  oder: 5")) == []
 

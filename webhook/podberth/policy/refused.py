@@ -1,5 +1,7 @@
 """Compiles the expressions of refused documents, for their problems alone."""
 
+from collections.abc import Iterable
+
 from ..cel.engine import Environment, Late
 from ..errors import Problem
 from .compile import compile_policies
@@ -29,9 +31,17 @@ def problems_of_refused(
     _, problems = compile_policies(of_cluster, environment, late=late)
     _, of_exceptions = compile_exceptions(exceptions, environment, late=late)
     _, own = compile_namespaced(alone, environment, late=late)
-    reported = {(each.file, each.where) for each in parsed.problems}
-    found = sorted([*problems, *of_exceptions, *own])
-    return tuple(each for each in found if (each.file, each.where) not in reported)
+    return unreported([*problems, *of_exceptions, *own], parsed.problems)
+
+
+def unreported(found: Iterable[Problem], reported: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return the problems of expressions of which ``reported`` has no problem, sorted.
+
+    Such an expression may be a valid one in the place of a wrong value (``policy.partial``), which has one line. The
+    line tells the documents of a file apart.
+    """
+    places = {(each.file, each.line, each.where) for each in reported}
+    return tuple(sorted(each for each in found if (each.file, each.line, each.where) not in places))
 
 
 def _is_compiled(policy: GPUPolicy) -> bool:
