@@ -37,8 +37,8 @@ def problems_of_refused(
 def unreported(found: Iterable[Problem], reported: Iterable[Problem]) -> tuple[Problem, ...]:
     """Return the problems of expressions of which ``reported`` has no problem, sorted.
 
-    Such an expression may be a valid one in the place of a wrong value (``policy.partial``), which has one line. The
-    line tells the documents of a file apart.
+    Such an expression may be a valid one in the place of a wrong value (``policy.partial``), which has one line.
+    Several documents of a file may have the same field with a problem, on different lines.
     """
     places = {(each.file, each.line, each.where) for each in reported}
     return tuple(sorted(each for each in found if (each.file, each.line, each.where) not in places))
