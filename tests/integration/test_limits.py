@@ -73,11 +73,14 @@ def test_a_refusal_is_read_to_its_end(tmp_path: Path) -> None:
     assert caught.value.status == 409
 
 
-@contextmanager
-def silent(directory: Path) -> Iterator[tuple[Path, Event]]:
-    """Serve one TLS connection from a thread: a request comes, and nothing is answered, not even the end of TLS.
+HEAD = b"HTTP/1.1 %s\r\nContent-Length: 100\r\n\r\n"
 
-    The kubeconfig that leads to it, and whether a request has come, are yielded.
+
+@contextmanager
+def silent(directory: Path, answer: bytes) -> Iterator[tuple[Path, Event]]:
+    """Serve one TLS connection from a thread: a request gets ``answer`` and nothing more, not even the end of TLS.
+
+    The kubeconfig that leads to it, and whether a request has been answered, are yielded.
     """
     files, _ = ensure(directory, NAMES, datetime.now(UTC))
     tls = PortTls(ask_clients=False)
@@ -89,6 +92,7 @@ def silent(directory: Path) -> Iterator[tuple[Path, Event]]:
         connection, _ = listener.accept()
         with tls.context.wrap_socket(connection, server_side=True) as peer:
             peer.recv(1)
+            peer.sendall(answer)
             asked.set()
             over.wait(60)
 
@@ -103,14 +107,16 @@ def silent(directory: Path) -> Iterator[tuple[Path, Event]]:
             thread.join()
 
 
-def test_a_cancelled_request_leaves_no_connection_to_the_end_of_the_loop(tmp_path: Path) -> None:
+@pytest.mark.parametrize("answer", [b"", HEAD % b"200 OK", HEAD % b"500 Internal Server Error"])
+def test_a_cancelled_request_leaves_no_connection_to_the_end_of_the_loop(tmp_path: Path, answer: bytes) -> None:
     """A connection that is still open when uvloop's loop is closed is a warning there, and an error here."""
-    with silent(tmp_path) as (kubeconfig, asked):
+    with silent(tmp_path, answer) as (kubeconfig, asked):
 
         async def test() -> None:
             client = ClusterClient(kubeconfig, Timing())
             request = asyncio.create_task(client.get(PATH, {}))
             await until_reached("a request", asked.is_set, lambda: None)
+            await asyncio.sleep(0.1)  # the client reads the head of the answer, and waits for the rest
             request.cancel()
             await asyncio.gather(request, return_exceptions=True)
             await client.reset()

@@ -320,8 +320,16 @@ def chain(length: int) -> dict[str, Any]:
 def test_the_longest_chain_of_variables_is_judged_and_a_longer_one_is_a_problem() -> None:
     [denial] = judged(chain(MAX_VARIABLES), binding())
     assert denial.message.count("fails to evaluate") == MAX_VARIABLES
-    [problem] = read_all(chain(1200), binding()).problems
+    found = read_all(chain(1200), binding())
+    [problem] = found.problems
     assert problem.message == "got 1200 variables, of which podberth judges 256 at most; the API server more"
+    assert found.refused == ()  # to compile it would take seconds
+
+
+def test_the_params_of_a_policy_with_a_wrong_param_kind_are_not_reported_as_unknown() -> None:
+    right = compiled(policy("params.x == unknown", paramKind={"apiVersion": "v1", "kind": "ConfigMap"})).problems
+    wrong = compiled(policy("params.x == unknown", paramKind="ConfigMap")).problems
+    assert [each.message for each in wrong] == [each.message for each in right] != []
 
 
 def test_policies_are_compiled_under_one_deadline() -> None:

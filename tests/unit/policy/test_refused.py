@@ -1,11 +1,13 @@
 """The problems of the expressions in documents that are refused for other reasons."""
 
+import json
 from typing import Any
 
 import pytest
 
 from broken_policies import BROKEN
 from podberth.admission.snapshot import load_snapshot
+from podberth.cel.compile_limits import MAX_ENTRIES
 from podberth.checking.run import over
 from podberth.conventions import Conventions
 from podberth.convert.folder import convert
@@ -13,6 +15,7 @@ from podberth.errors import PolicyError
 from podberth.facts.cluster import ClusterFacts
 from podberth.kube.yaml_text import as_yaml
 from podberth.policy.parse import ParsedPolicies, parse_policies
+from podberth.policy.refusals import MAX_AUDIT_ANNOTATIONS, MAX_MATCH_CONDITIONS
 from podberth.policy.refused import problems_of_refused
 from podberth.wellknown import API_VERSION, POLICY_KIND
 from snapshots import environment, policy
@@ -53,6 +56,8 @@ def problems_of(text: str) -> list[str]:
             "validationActions: [Deny]\n  matchConditions: [{name: a b, expression: object.x}]",
         ),
         ("name: p", "name: P"),
+        ("metadata: {name: p}", "metadata: p"),
+        ("metadata: {name: p}", ""),
         ("podberth.io/v1alpha1", "podberth.io/v1alpha1\nlabels: {}"),
     ],
 )
@@ -112,8 +117,57 @@ def test_who_loads_or_converts_policies_gets_all_problems() -> None:
         ]
 
 
+def test_a_problem_at_the_same_field_of_another_document_hides_no_problem() -> None:
+    wrong = policy("a", VALIDATION.replace("object.spec.nodeSelectr != null", "5"))
+    assert problems_of(f"{wrong}---\n{policy('b', VALIDATION)}  oder: 5\n") == [UNDEFINED]
+
+
+@pytest.mark.parametrize("value", ["5", "' '", "|\n     \n", "[]", "", ">-\n    \n"])
+@pytest.mark.parametrize("field", ["tolerations", "when", "reason"])
+def test_a_wrong_value_in_the_place_of_an_expression_has_one_problem(field: str, value: str) -> None:
+    assert problems_of(policy("p", f"\n  mutations:\n  - labels: {{a: '\"b\"'}}\n    {field}: {value}\n")) == []
+
+
+@pytest.mark.parametrize("value", ["5", "' '", "|\n     \n", "[]", ""])
+def test_a_wrong_value_in_the_place_of_a_condition_has_one_problem(value: str) -> None:
+    assert problems_of(policy("p", f"\n  matchConditions:\n  - name: a\n    expression: {value}\n")) == []
+    annotation = f"\n  auditAnnotations:\n  - key: a\n    valueExpression: {value}\n"
+    assert problems_of(policy("p", annotation)) == []
+
+
 def test_a_disabled_policy_is_not_compiled() -> None:
     assert problems_of(policy("p", f"{VALIDATION}  disabled: true\n  oder: 5")) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "entry", "limit"),
+    [
+        ("variables", {"name": "v", "expression": "1 +"}, MAX_ENTRIES),
+        ("validations", {"expression": "1 +", "message": "m"}, MAX_ENTRIES),
+        ("mutations", {"tolerations": "1 +"}, MAX_ENTRIES),
+        ("matchConditions", {"name": "c", "expression": "1 +"}, MAX_MATCH_CONDITIONS),
+        ("auditAnnotations", {"key": "k", "valueExpression": "1 +"}, MAX_AUDIT_ANNOTATIONS),
+    ],
+)
+def test_a_policy_with_more_entries_than_the_limit_is_not_compiled(
+    field: str, entry: dict[str, str], limit: int
+) -> None:
+    found = [
+        problems_of(policy("p", f"\n  oder: 5\n  {field}: {json.dumps([entry] * number)}\n"))
+        for number in (limit, limit + 1)
+    ]
+    assert found[0]
+    assert found[1] == []
+
+
+def test_a_policy_with_more_bytes_of_expressions_than_the_limit_is_not_compiled() -> None:
+    long = f"1 + {' ' * 5_000}"
+    assert problems_of(policy("p", f"\n  oder: 5\n  matchConditions: {json.dumps(conditions(long, 14))}\n")) == []
+    assert problems_of(policy("p", f"\n  oder: 5\n  matchConditions: {json.dumps(conditions(long, 2))}\n"))
+
+
+def conditions(expression: str, number: int) -> list[dict[str, str]]:
+    return [{"name": f"c{at}", "expression": expression} for at in range(number)]
 
 
 def test_policies_of_namespaces_and_exceptions_are_compiled_by_their_own_names() -> None:

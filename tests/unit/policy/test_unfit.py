@@ -19,7 +19,7 @@ _REQUEST = MatchRequest(
     object={"metadata": {"labels": {"app": "web"}}},
     old_object=None,
 )
-_NAMESPACES = {"shop": {"metadata": {"labels": {"tier": "silver"}}}}
+_NAMESPACES = {"shop": {"metadata": {"labels": {"tier": "silver", "empty": ""}}}}
 
 
 def _rule(**changes: Any) -> dict[str, Any]:
@@ -63,6 +63,9 @@ def _of_namespace(got: str, want: str, key: str = "tier") -> str:
             {"namespaceSelector": _expression("tier", "NotIn", "silver")},
             _of_namespace("silver", "anything but silver"),
         ),
+        ({"namespaceSelector": _expression("tier", "In", "gold", "")}, _of_namespace("silver", "gold or ''")),
+        ({"namespaceSelector": {"matchLabels": {"empty": "a"}}}, _of_namespace("''", "a", "empty")),
+        ({"namespaceSelector": {"matchLabels": {"tier": ""}}}, _of_namespace("silver", "''")),
         ({"namespaceSelector": _expression("team", "Exists")}, _of_namespace("none", "any value", "team")),
         ({"namespaceSelector": _expression("tier", "DoesNotExist")}, _of_namespace("silver", "none")),
     ],

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Final
 
 import aiohttp
@@ -49,6 +50,13 @@ class _Answer(aiohttp.ClientResponse):
         if self.connection is not None and self.connection.transport is not None:
             self.connection.transport.abort()
         super().close()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.close()
+        await super().__aexit__(kind, error, traceback)
 
 
 class ClusterClient:
@@ -144,11 +152,7 @@ class ClusterClient:
                 if answer.status >= _REDIRECT:
                     retry_after = answer.headers.get("Retry-After", "")
                     raise refusal(what, answer.status, await _body(answer, LARGEST_OBJECT_BYTES), retry_after)
-                try:
-                    yield answer
-                except BaseException:
-                    answer.close()
-                    raise
+                yield answer
         except aiohttp.ClientConnectorCertificateError as error:
             said = f"its certificate is not trusted: {_of(error)}; check the CA"
             raise ClusterError("refused", f"{what}: {said}") from error

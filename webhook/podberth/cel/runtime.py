@@ -170,11 +170,7 @@ class Checker:
         """Declare to the CEL engine the functions, by the names that policies use; ``pool`` has the message types."""
         self._pool = pool
         self._engines: list[_Declared] = []
-        self._functions = {
-            name: each
-            for rows in (FUNCTIONS, LIBRARIES, ORDERS, AUTHORIZATION)
-            for name, each in declarations.functions(rows).items()
-        }
+        self._functions = declarations.functions((*FUNCTIONS, *LIBRARIES, *ORDERS, *AUTHORIZATION))
         self._document = declarations.checked({})
         self.bodies = Bodies(declarations.run())
         """The compiler of the library functions that are written in CEL."""

@@ -24,6 +24,7 @@ from ..policy.match import (
     selects_by_label,
 )
 from ..policy.model import MatchConstraints
+from ..policy.refused import unreported
 from ..policy.unfit import unfit
 from .documents import GROUP, Policy, Read
 from .model import MUTATING, VALIDATING, AnyBinding, BindingParamRef, ValidatingBindingSpec
@@ -164,10 +165,8 @@ class BoundPolicies:
                 placed = (each.expression for each in expressions_of(compiled) if each.expression is not None)
                 reads = frozenset(path for each in placed for path in each.reads)
                 self.bound.append(Bound(policy, compiled, bindings, why, reads))
-        reported = {(each.file, each.where) for each in read.problems}
         for policy in (each for each in read.refused if each.model.kind == self.kind):
-            found = self.compiled(policy, environment).check(late, priced=False)
-            problems += (each for each in found if (each.file, each.where) not in reported)
+            problems += unreported(self.compiled(policy, environment).check(late, priced=False), read.problems)
         self.problems = tuple(sorted(problems))
         """The problems of the expressions that the API server refuses or that podberth cannot compile."""
         idle = (f"{self.kind} {each.policy.name} {each.never}" for each in self.bound if each.never)

@@ -35,7 +35,7 @@ from .model import (
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
 )
-from .refusals import of_binding, of_policy
+from .refusals import of_binding, of_policy, too_large
 
 GROUP: Final = "admissionregistration.k8s.io"
 MODELS: Final[Mapping[str, type[AnyPolicy | AnyBinding]]] = {
@@ -101,8 +101,8 @@ class Read:
     notes: tuple[str, ...]
     """Lines for the user about documents with the same kind and name."""
     refused: tuple[Policy, ...] = ()
-    """The policies with problems, as far as they could be read. They are only compiled, for the problems of their
-    expressions."""
+    """The policies with problems, as far as they could be read, but for those that are too large. They are only
+    compiled, for the problems of their expressions."""
 
     def of_kind(self, kind: str) -> tuple[list[Policy], list[AnyBinding]]:
         """Return (the policies of the kind ``kind``, the bindings of policies of the kind)."""
@@ -175,7 +175,7 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
     for each in documents:
         made, wrong = _read(each)
         problems += wrong
-        if wrong and isinstance(made, Policy):
+        if wrong and isinstance(made, Policy) and not too_large(made.model):
             refused.append(made)
         if wrong or made is None:
             continue
@@ -237,7 +237,7 @@ def _policy(model: AnyPolicy, document: Located) -> Policy:
 
 def names_of(content: Mapping[str, Any]) -> Names:
     """Return the names (CEL variables) that the expressions of a native policy may use."""
-    conditions = _CONDITIONS | ({"params"} if mapping_at(content, "spec", "paramKind") else set())
+    conditions = _CONDITIONS | ({"params"} if mapping_at(content, "spec").get("paramKind") else set())
     return Names(conditions, conditions | {"variables"}, _AUTHORIZER)
 
 

@@ -51,6 +51,11 @@ def of_policy(policy: AnyPolicy) -> Refusals:
     yield from _of_validating(spec) if isinstance(spec, ValidatingSpec) else _of_mutating(spec)
 
 
+def too_large(policy: AnyPolicy) -> bool:
+    """Return whether a native policy has more variables than podberth judges."""
+    return len(policy.spec.variables) > MAX_VARIABLES
+
+
 def _of_validating(spec: ValidatingSpec) -> Refusals:
     if not spec.validations and not spec.audit_annotations:
         yield ("spec", "validations"), "got neither validations nor auditAnnotations, want at least one"

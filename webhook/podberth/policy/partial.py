@@ -13,7 +13,6 @@ from .wording import MOST_EXPLAINED
 
 _Document = TypeVar("_Document", bound=BaseModel)
 
-
 _ROUNDS = 3
 """The number of attempts: a wrong name leaves its item without a name, and that leaves out the list."""
 
@@ -62,6 +61,8 @@ def _of_field(path: Path) -> Path:
 def _stand_in(path: Path) -> object:
     """Return a valid value for a required field, which causes no problem of an expression; None if none is known."""
     match path:
+        case ("metadata",):
+            return {"name": "unnamed"}
         case ("metadata", *_):
             return "unnamed"
         case ("spec", "validationActions"):

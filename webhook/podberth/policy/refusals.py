@@ -45,6 +45,13 @@ def refusals(policy: GPUPolicy) -> list[Refusal]:
     return [refusal for check in _CHECKS for refusal in check(policy.spec)]
 
 
+def too_large(policy: GPUPolicy) -> bool:
+    """Return whether a policy exceeds one of the limits that bound the time of its compilation."""
+    conditions, annotations = policy.spec.match_conditions, policy.spec.audit_annotations
+    too_many = len(conditions) > MAX_MATCH_CONDITIONS or len(annotations) > MAX_AUDIT_ANNOTATIONS
+    return too_many or any(_limits(policy.spec))
+
+
 def _purpose(spec: Spec) -> Iterator[Refusal]:
     if not (spec.mutations or spec.validations or spec.audit_annotations or spec.disabled):
         yield _SPEC, "the policy does nothing; want mutations, validations or auditAnnotations, or disabled: true"

@@ -45,7 +45,7 @@ def _unfit_rules(rules: Sequence[Rule], request: MatchRequest) -> str:
     scope = "Namespaced" if request.namespace else "Cluster"
     properties: tuple[tuple[str, str, str, Callable[[Rule], Iterable[str]]], ...] = (
         ("operation", "operations", request.operation, lambda rule: rule.operations),
-        ("API group", "api_groups", request.group or "''", lambda rule: (each or "''" for each in rule.api_groups)),
+        ("API group", "api_groups", _shown(request.group), lambda rule: map(_shown, rule.api_groups)),
         ("API version", "api_versions", request.version, lambda rule: rule.api_versions),
         ("resource", "resources", _resource(request), lambda rule: rule.resources),
         ("scope", "scope", scope, lambda rule: (rule.scope,)),
@@ -77,15 +77,20 @@ _ANYTHING: Final[Mapping[str, Any]] = {
 def _unmet(selector: LabelSelector, document: Mapping[str, Any], whose: str) -> str:
     labels = (document.get("metadata") or {}).get("labels") or {}
     return ", and ".join(
-        f"label {key}{whose}; got {labels.get(key, 'none')}, want {want}" for key, want in _wanted(selector, labels)
+        f"label {key}{whose}; got {_shown(labels[key]) if key in labels else 'none'}, want {want}"
+        for key, want in _wanted(selector, labels)
     )
 
 
 def _wanted(selector: LabelSelector, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield (key, the wanted value as text) for each requirement of a selector that labels do not meet."""
-    yield from ((key, want) for key, want in selector.match_labels.items() if labels.get(key) != want)
+    yield from ((key, _shown(want)) for key, want in selector.match_labels.items() if labels.get(key) != want)
     for each in selector.match_expressions:
         if not LabelRequirements({"matchExpressions": [each.model_dump(mode="json")]}).match(labels):
-            values = listed(each.values, "or")
+            values = listed(list(map(_shown, each.values)), "or")
             text = {"In": values, "NotIn": f"anything but {values}", "Exists": "any value", "DoesNotExist": "none"}
             yield each.key, text[each.operator]
+
+
+def _shown(value: str) -> str:
+    return value or "''"
