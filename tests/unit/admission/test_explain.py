@@ -74,7 +74,9 @@ def test_a_mutation_that_writes_nothing_says_why() -> None:
 
 
 def test_a_topology_without_a_gang_says_what_it_lacks() -> None:
-    alone = policy("alone", "  mutations:\n  - {name: near, topology: {level: \"'example.com/rack'\"}}\n")
+    alone = policy(
+        "alone", "  mutations:\n  - {name: near, topology: {level: \"'example.com/rack'\", mode: preferred}}\n"
+    )
     one = asking(explained(gpu_pod(2), alone), "alone")
     lacked = "the pod has no label podberth.io/gang yet, which a gang entry writes, here or in an earlier policy"
     assert one.left_out == (("near", lacked),)
