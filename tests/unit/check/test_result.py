@@ -53,6 +53,7 @@ def test_the_summary_counts_verdicts_and_names_the_kinds_that_were_skipped() -> 
         "warnings": 1,
         "skippedKinds": {"v1 Service": 2},
         "unknownNamespaces": {},
+        "fitsNoNode": [],
     }
 
 

@@ -133,6 +133,9 @@ class Result:
 
     Only the first result of an object has these policies. The JSON has them in the summary.
     """
+    unplaced: bool = field(default=False, compare=False, repr=False)
+    """Whether nodes are known, and none fits a pod of the object; on the first result of the object. In JSON it is in
+    the summary."""
     earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
     """The changes for the earlier templates of the document; ``changes`` apply after ``earlier``. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
@@ -254,6 +257,13 @@ class Report:
                 found.setdefault(each.namespace, set()).update(each.unlabelled)
         return {namespace: sorted(policies) for namespace, policies in sorted(found.items())}
 
+    @property
+    def fits_no_node(self) -> list[str]:
+        """The objects with a pod that fits no known node, as kind, namespace and name: ``Deployment/default/app``."""
+        return [
+            "/".join(filter(None, (each.kind, each.namespace, each.name))) for each in self.results if each.unplaced
+        ]
+
     def as_json(self) -> dict[str, Any]:
         """Return the report in the format of ``-o json``."""
         return {
@@ -265,6 +275,7 @@ class Report:
                 "warnings": sum(len(result.warnings) for result in self.results),
                 "skippedKinds": self.skipped_kinds,
                 "unknownNamespaces": self.unknown_namespaces,
+                "fitsNoNode": self.fits_no_node,
             },
             **({"live": self.live.as_json()} if self.live else {}),
             "results": [_result(each) | (_of_live(each) if self.live else {}) for each in self.results],

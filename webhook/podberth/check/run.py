@@ -12,6 +12,7 @@ from ..admission.groups import wrong_in_workload
 from ..admission.outcome import Decision
 from ..admission.snapshot import Snapshot
 from ..admission.unlabelled import judging_unlabelled
+from ..admission.unplaced import fits_no_node
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
@@ -126,7 +127,8 @@ def _judged(item: "_Object") -> list[Result]:
     if natives is not None:
         results = natives.added(results, item.source, item.pods, item.content)
     unlabelled = tuple(dict.fromkeys(item.judging_unlabelled()))
-    return [replace(results[0], unlabelled=unlabelled), *results[1:]] if unlabelled else results
+    unplaced = item.is_unplaced()
+    return [replace(results[0], unlabelled=unlabelled, unplaced=unplaced), *results[1:]]
 
 
 def check_object(
@@ -212,6 +214,10 @@ class _Object:
                     found = self._templates()
         self._note_placeholders(results)
         yield from self._with_groups(results, found)
+
+    def is_unplaced(self) -> bool:
+        """Return whether nodes are known, and a pod of the object fits none of them."""
+        return any(fits_no_node(pod, self.namespace, self.snapshot) for _, pod in self._made)
 
     def judging_unlabelled(self) -> Iterator[str]:
         """Yield the policies that may read labels of the object's Namespace, if no given file has the Namespace."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ..admission.snapshot import Snapshot, load_working
 from ..admission.unlabelled import unlabelled_text
+from ..admission.unplaced import unplaced_text
 from ..check.live_workloads import Supposition, suppose
 from ..check.natives import Beside, Natives, natives_of, params_in
 from ..check.other_files import chart_result
@@ -257,6 +258,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
             *(natives.talk() if natives else ()),
             *(() if request.objects else (_NO_NODE,)),
             *starmap(unlabelled_text, found.unknown_namespaces.items()),
+            *((unplaced_text(found.fits_no_node),) if found.fits_no_node else ()),
         ),
         talk=(
             *map(str, problems),
