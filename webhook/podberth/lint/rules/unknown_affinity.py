@@ -1,4 +1,4 @@
-"""Node affinity, or a label in a nodeSelector, that no known node satisfies. The rule runs only with `--topology` or `--simulate`.
+"""Node affinity, or a label in a nodeSelector, that no known node satisfies. It needs `--topology` or `--simulate`.
 
 The rule compares terms that are written as literals with the nodes' labels. A preference for absent nodes changes
 nothing, and a requirement keeps every pod waiting, unless an autoscaler adds such a node. If an expression computes the

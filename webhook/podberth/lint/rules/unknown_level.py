@@ -1,4 +1,4 @@
-"""A topology level that is no label of a known node. The rule runs only with `--topology` or `--simulate`.
+"""A topology level that is no label of a known node. It needs `--topology` or `--simulate`.
 
 The rule compares levels that are written as literals with the label keys of the nodes, and with the levels that
 podberth knows (`--conventions` adds levels of a cluster). A level that no node has does not have domains: a preference

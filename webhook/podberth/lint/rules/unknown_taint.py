@@ -1,4 +1,4 @@
-"""A toleration for a taint that no known node has. The rule runs only with `--topology` or `--simulate`.
+"""A toleration for a taint that no known node has. It needs `--topology` or `--simulate`.
 
 The rule compares only keys that are written as literals. A toleration of a taint that no node has changes nothing. The
 key is misspelled, or another provider uses it, or the node group with this taint has no nodes now.
