@@ -31,7 +31,7 @@ def test_the_text_says_what_is_gained_how_sure_it_is_and_how_to_do_it(
     said, _, config = capsys.readouterr().out.partition("\n\n")
     assert said == (
         "demand: 28 pods, 616 GiB\n"
-        "today: 57 % of it, 352 GiB, has a place; wait: 6 of 1 GPU, 6 of 4096 MiB\n"
+        "today: 57 % of it, 352 GiB, has a place; wait: 6 pods of 1 GPU, 6 pods of 4096 MiB\n"
         "planned: 100 % of it, 616 GiB, has a place; nothing waits\n"
         "A100-40GB: 2 nodes, 16 GPUs; in use 352 GiB today, 616 GiB planned; 1 to change\n"
         "exact: no layouts serve more"
@@ -75,7 +75,7 @@ def test_without_a_file_the_pods_of_the_snapshot_are_the_demand(
     snapshot.write_text("\n".join(map(json.dumps, [{"kind": "List", "apiVersion": "v1", "items": documents}])))
     assert main(["plan", "mig", "--topology", str(snapshot)]) == 0
     assert capsys.readouterr().out.startswith(
-        "demand: 9 pods, 36 GiB\ntoday: 89 % of it, 32 GiB, has a place; wait: 1 of 4096 MiB\nplanned: 100 % of it"
+        "demand: 9 pods, 36 GiB\ntoday: 89 % of it, 32 GiB, has a place; wait: 1 pod of 4096 MiB\nplanned: 100 % of it"
     )
 
 

@@ -120,7 +120,7 @@ def _text(found: Plan, left_out: LeftOut, demand: Counter[Need]) -> str:
 
 def _served(served: Served, found: Plan) -> str:
     share = f"{100 * served.memory_mib / max(found.demand_mib, 1):.0f} % of it, {_gib(served.memory_mib)}, has a place"
-    waiting = ", ".join(f"{count} of {need}" for need, count in served.waiting[:_MOST_NAMED])
+    waiting = ", ".join(f"{counted(count, 'pod')} of {need}" for need, count in served.waiting[:_MOST_NAMED])
     more = "" if len(served.waiting) <= _MOST_NAMED else ", and others"
     return f"{share}; {f'wait: {waiting}{more}' if waiting else 'nothing waits'}"
 
