@@ -146,6 +146,11 @@ class Result:
     Not in JSON.
     """
 
+    @property
+    def object_name(self) -> str:
+        """The kind, namespace and name of the object, as ``Deployment/default/app``; what is unknown is left out."""
+        return "/".join(filter(None, (self.kind, self.namespace, self.name)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyCount:
@@ -260,9 +265,7 @@ class Report:
     @property
     def fits_no_node(self) -> list[str]:
         """The objects with a pod that fits no known node, as kind, namespace and name: ``Deployment/default/app``."""
-        return [
-            "/".join(filter(None, (each.kind, each.namespace, each.name))) for each in self.results if each.unplaced
-        ]
+        return [each.object_name for each in self.results if each.unplaced]
 
     def as_json(self) -> dict[str, Any]:
         """Return the report in the format of ``-o json``."""

@@ -104,12 +104,17 @@ def places_of_pods(content: Mapping[str, Any], pod: Definitions) -> tuple[str, .
         if is_spec and above and not any(isinstance(step, str) and "." in step for step in above):
             place = Typed(_POD_SPEC, forms.find(content, above))
             if not any(unknown_fields(pod, place)):
-                template = forms.find(content, above[:-1]) if above[-1] == "spec" else None
-                if len(above) > 1 and isinstance(template, dict) and template.keys() <= {"metadata", "spec"}:
-                    above = above[:-1]  # noqa: PLW2901
-                steps = ["[*]" if isinstance(step, int) else f".{step}" for step in above]
+                steps = ["[*]" if isinstance(step, int) else f".{step}" for step in _of_template(content, above)]
                 found["".join(steps).removeprefix(".")] = None
     return tuple(found)
+
+
+def _of_template(content: Mapping[str, Any], spec: Path) -> Path:
+    """Return the path of the pod template whose PodSpec is at ``spec``; ``spec`` itself if there is no template."""
+    *above, last = spec
+    template = forms.find(content, tuple(above)) if above and last == "spec" else None
+    is_template = isinstance(template, dict) and template.keys() <= {"metadata", "spec"}
+    return tuple(above) if is_template else spec
 
 
 def _fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str, Any]]:

@@ -16,7 +16,7 @@ def title(result: Result) -> str:
 
     The path is left out if the document itself is the pod template.
     """
-    name = "/".join(part for part in (result.kind, result.namespace, result.name) if part) or "document"
+    name = result.object_name or "document"
     return f"{name} {result.path}" if result.path else name
 
 
