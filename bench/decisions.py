@@ -42,7 +42,7 @@ def snapshot_of(folders: Iterable[Path], cluster: Iterable[dict[str, Any]], *, r
 
     With ``requiring``, what the params prefer is required.
     """
-    texts = [text for folder in folders for text in read_policy_texts(folder)[0]]
+    texts, _ = read_policy_texts(*folders)
     if requiring:
         texts = [(name, text.replace("mode: preferred", "mode: required")) for name, text in texts]
     parsed = parse_policies(texts)

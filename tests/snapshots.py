@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -48,7 +47,7 @@ def cluster(**shapes: int) -> list[dict[str, Any]]:
 def library(*names: str) -> Texts:
     """Return the files of the policies that are on by default, and of these optional ones: (file, text) for each."""
     folders = (ROOT / "policies", *(ROOT / "optional-policies" / name for name in names))
-    return tuple(chain.from_iterable(read_policy_texts(folder)[0] for folder in folders))
+    return tuple(read_policy_texts(*folders)[0])
 
 
 @lru_cache(maxsize=128)

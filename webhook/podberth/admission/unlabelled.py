@@ -1,6 +1,6 @@
 """Finds the policies that judge a pod by the labels of a Namespace that no given file describes."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..policy.compile import CompiledPolicy
@@ -28,11 +28,11 @@ def judging_unlabelled(pod: dict[str, Any], namespace: str, snapshot: Snapshot) 
             yield each.name
 
 
-def unlabelled_text(namespace: str, policies: Collection[str]) -> str:
+def unlabelled_text(namespace: str, policies: Sequence[str]) -> str:
     """Return the message that an assumed Namespace mattered to ``policies``, with what the user can do."""
     verb = "judges" if len(policies) == 1 else "judge"
     return (
-        f"no label of namespace {namespace} is known: {listed(sorted(policies))} {verb} as if it had none; "
+        f"no label of namespace {namespace} is known: {listed(policies)} {verb} as if it had none; "
         "add the Namespace to the files, or to those of --topology"
     )
 

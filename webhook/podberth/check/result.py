@@ -5,7 +5,7 @@ The fields of the classes have the names of the JSON's fields, in snake case. Th
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, TypeAlias
 
@@ -256,11 +256,7 @@ class Report:
     @property
     def unknown_namespaces(self) -> dict[str, list[str]]:
         """A mapping from a namespace that no given file has to the policies that may read its labels."""
-        found: dict[str, set[str]] = {}
-        for each in self.results:
-            if each.unlabelled:
-                found.setdefault(each.namespace, set()).update(each.unlabelled)
-        return {namespace: sorted(policies) for namespace, policies in sorted(found.items())}
+        return by_namespace((each.namespace, each.unlabelled) for each in self.results)
 
     @property
     def fits_no_node(self) -> list[str]:
@@ -283,6 +279,18 @@ class Report:
             **({"live": self.live.as_json()} if self.live else {}),
             "results": [_result(each) | (_of_live(each) if self.live else {}) for each in self.results],
         }
+
+
+def by_namespace(found: Iterable[tuple[str, Collection[str]]]) -> dict[str, list[str]]:
+    """Return the policies of each namespace, sorted, from pairs of a namespace and policies that may read its labels.
+
+    A namespace without such policies is left out.
+    """
+    policies: dict[str, set[str]] = {}
+    for namespace, names in found:
+        if names:
+            policies.setdefault(namespace, set()).update(names)
+    return {namespace: sorted(names) for namespace, names in sorted(policies.items())}
 
 
 def _result(result: Result) -> dict[str, Any]:

@@ -212,14 +212,11 @@ def policies_in(*folders: Path | None) -> Policies:
     Raises:
         UsageError: the policies that podberth ships are not installed.
     """
-    texts, problems, places = [], [], []
-    for folder in folders:
-        where = folder or served()
-        found, unreadable = read_policy_texts(where)
-        texts += found
-        problems += unreadable
-        places.append(f"{'' if folder else ' that podberth ships'} in {where}")
-    return Policies(texts=texts, problems=problems, where=" and".join(places), tested=set(folders) == {None})
+    places = [each or served() for each in folders]
+    texts, problems = read_policy_texts(*places)
+    shipped = ["" if each else " that podberth ships" for each in folders]
+    where = " and".join(f"{which} in {place}" for which, place in zip(shipped, places, strict=True))
+    return Policies(texts=texts, problems=problems, where=where, tested=set(folders) == {None})
 
 
 def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:

@@ -17,6 +17,7 @@ from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..admission.unlabelled import judging_unlabelled, unlabelled_text
 from ..cel.trace import Tracer
+from ..check.result import by_namespace
 from ..check.sources import of_documents
 from ..check.surroundings import assumed, surroundings, with_assumed, within
 from ..errors import PolicyError, Problem, ReviewError, UsageError
@@ -126,11 +127,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _unlabelled(found: Iterable[ExplainedPod]) -> list[str]:
     """Return a line for each Namespace that no given file has, and whose labels policies may read."""
-    policies: dict[str, set[str]] = {}
-    for each in found:
-        if each.unlabelled:
-            policies.setdefault(each.namespace, set()).update(each.unlabelled)
-    return [unlabelled_text(*each) for each in sorted(policies.items())]
+    return [
+        unlabelled_text(*each) for each in by_namespace((each.namespace, each.unlabelled) for each in found).items()
+    ]
 
 
 @dataclass(slots=True)
@@ -189,9 +188,7 @@ def _policies(values: Sequence[str]) -> ParsedPolicies:
     chosen = [each or served() for each in folders(values) or (own(),)]
     if not values:
         talk([f"explained with the policies in {chosen[0]}{f', {ALONE}' if own() else ''}"])
-    found = [read_policy_texts(each) for each in chosen]
-    texts = [text for each, _ in found for text in each]
-    problems = [problem for _, each in found for problem in each]
+    texts, problems = read_policy_texts(*chosen)
     if not texts and not problems:
         problems = [Problem(", ".join(map(str, chosen)), 0, 0, "", "got no policy, want GPUPolicy documents")]
     if problems:

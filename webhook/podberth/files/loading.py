@@ -35,13 +35,18 @@ _MOST_LEVELS = 64
 _WANTED = "want what kubectl get nodes,configmaps -o yaml prints"
 
 
-def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of every policy file below ``directory``, by path, and the problems of unreadable files."""
-    files, problems = _listing(directory)
-    if files == [directory]:
-        return [], [Problem(str(directory), 0, 0, "", "got no directory, want that of the policies")]
-    texts, unreadable = _texts(directory, filter(_is_policy, files))
-    return texts, [*problems, *unreadable]
+def read_policy_texts(*directories: Path) -> tuple[list[tuple[str, str]], list[Problem]]:
+    """Return (file, text) of every policy file below each directory, by path, and the problems of unreadable files."""
+    texts, problems = list[tuple[str, str]](), list[Problem]()
+    for directory in directories:
+        files, unlisted = _listing(directory)
+        if files == [directory]:
+            problems.append(Problem(str(directory), 0, 0, "", "got no directory, want that of the policies"))
+            continue
+        found, unreadable = _texts(directory, filter(_is_policy, files))
+        texts += found
+        problems += [*unlisted, *unreadable]
+    return texts, problems
 
 
 def _is_policy(file: Path) -> bool:
