@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from time import perf_counter, time_ns
 from urllib.parse import parse_qs
 
@@ -87,6 +88,8 @@ _JSON_BYTES = _JSON.encode()
 # (missingNamespaceWait, apiserver pkg/admission/plugin/namespace/lifecycle). The shortest timeout of podberth's webhook
 # entries is 2 s.
 PATIENCE_SECONDS = 0.5
+# podberth's webhook entries have a few URLs. A stranger may send any others, of 8 KiB at most (aiohttp).
+_MOST_URLS = 64
 
 
 class ReviewHandler:
@@ -111,7 +114,7 @@ class ReviewHandler:
         self._state = state
         self._recorder = recorder
         self._budget = budget
-        self._deciders = deciders
+        self._resolve = lru_cache(_MOST_URLS)(partial(resolve, deciders))
 
     async def __call__(self, request: web.BaseRequest) -> WholeAnswer:
         """Answer one request; a bug becomes an answer with status 500."""
@@ -119,7 +122,7 @@ class ReviewHandler:
         started = connection.read_at
         state = self._state
         state.in_flight += 1
-        target = resolve(self._deciders, request.raw_path)
+        target = self._resolve(request.raw_path)
         review: AdmissionRequest | None = None
         hold = Hold(self._budget, proven=connection.proven)
         elsewhere: Judgement | None = None
