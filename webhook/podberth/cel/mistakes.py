@@ -23,7 +23,6 @@ FUNCTIONS: Mapping[str, str] = {
     "all": "a.all(x, condition)",
     "any": _LOOP,
     "append": "a + [b]",
-    "bool": "a == 'true'",
     "coalesce": _DEFAULT,
     "containsKey": "'b' in a",
     "count": "size(a), or size(a.filter(x, condition))",

@@ -96,6 +96,8 @@ def _numbers(function: str, operands: str, _: Around) -> str:
         return "write a < b && b < c"
     if two["left"] not in _NUMBERS:
         return ""
+    if function == "_%_" and "double" in operands:
+        return "write int(...) around the double"
     return "write double(...) around the other number" if "double" in operands else "write int(...) around the uint"
 
 
