@@ -8,9 +8,10 @@ import pytest
 from library_vectors import DIFFERENCES, VECTORS
 from pages import page, rows, spans
 from podberth.cel.engine import CompileError, Environment, Want
-from podberth.cel.engine_errors import INSTEAD, NOT_HAD
+from podberth.cel.engine_errors import NOT_HAD
 from podberth.cel.libraries import LIBRARIES
 from podberth.cel.libraries.native import MACROS, NATIVE
+from podberth.cel.operands import INSTEAD
 from podberth.kube.schema import PodSchema
 
 _PAGE = page("docs/cel.md")

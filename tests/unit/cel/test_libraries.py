@@ -85,7 +85,10 @@ def test_overloads_are_unique() -> None:
             "internal.isFormat('a')",
             "1:1: undeclared reference to 'internal'\n1:10: undeclared reference to 'isFormat'; did you mean format?",
         ),
-        ("regex.extract('a', 'b')", "1:1: undeclared reference to 'regex'\n1:7: undeclared reference to 'extract'"),
+        (
+            "regex.extract('a', 'b')",
+            "1:1: undeclared reference to 'regex'; write a.matches(b)\n1:7: undeclared reference to 'extract'",
+        ),
     ],
 )
 def test_refused_at_its_place(environment: Environment, source: str, message: str) -> None:

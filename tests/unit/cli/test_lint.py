@@ -13,6 +13,7 @@ from podberth.lint.rules import RULES
 from podberth.topology.shapes import simulate
 
 _ROOT = Path(__file__).parents[3]
+_WRITE_ONE = "want *.yaml, *.yml or *.json below it; write a first one with podberth policies init NAME DIR"
 UNUSED = "variables:\n- {name: a, expression: gpu.count}\nmutations:\n- labels: {example.com/a: gpu.kind}\n"
 
 
@@ -154,3 +155,23 @@ def test_an_object_that_turns_a_policy_off_needs_neither_tests_nor_a_description
     (tmp_path / "off.yaml").write_text(on, encoding="utf-8")
     assert main(["lint", str(tmp_path)]) == 1
     assert "missing-tests" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("nowhere", "nowhere: cannot be read: No such file or directory; want policy files, or folders that have them"),
+        ("empty", f"empty: got no policy file, {_WRITE_ONE}"),
+        ("other", "none of these files has a policy; podberth check other judges manifests"),
+    ],
+)
+def test_a_path_without_policies_is_said_with_what_to_do(
+    path: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "empty").mkdir()
+    (folder / "other").mkdir()
+    (folder / "other" / "a.yaml").write_text("apiVersion: v1\nkind: Service\n", encoding="utf-8")
+    assert main(["lint", path]) != 0
+    assert capsys.readouterr().err == f"podberth: {said}\n"
+    assert main(["lint", "p"]) == 1
+    assert capsys.readouterr().err == ""

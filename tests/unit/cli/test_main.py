@@ -41,6 +41,24 @@ def test_a_misspelled_command_is_reported_with_the_one_that_was_meant(capsys: py
 
 
 @pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ("lint --policies p", "--policies; name the policies without a flag, as PATH"),
+        ("lint --policy=p", "--policy=p; name the policies without a flag, as PATH"),
+        ("test --policies p", "--policies; name the policies without a flag, as DIR"),
+        ("status --policies p", "--policies p"),
+        ("lint --levl note", "--levl; did you mean --level?"),
+        ("version -p", "-p"),
+    ],
+)
+def test_an_unknown_flag_is_reported_with_what_was_meant(
+    argv: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv.split()) == 2
+    assert capsys.readouterr().err.endswith(f"unrecognized arguments: {said}\n")
+
+
+@pytest.mark.parametrize(
     "argv",
     [
         ["check", "nowhere"],

@@ -447,7 +447,7 @@ def test_heartbeats_are_held_against_the_time_that_is_given(
         (["show", "--simulate", f"l4-1:{'9' * 5000}"], "want SHAPE or SHAPE:COUNT"),
         (["show", "--simulate", "l4-1:0"], "want SHAPE or SHAPE:COUNT"),
         (["show", "--simulate", "l4-1:9999,l4-4:2"], "want 10000 at most"),
-        (["show", "l4-1-9", "--simulate", "l4-1"], "NODE: got 'l4-1-9', want one of the 1 nodes, such as l4-1-0"),
+        (["show", "l4-1-9", "--simulate", "l4-1"], "NODE: got 'l4-1-9', want l4-1-0, the only node"),
         (["show", "--topology", "/nowhere"], "/nowhere: cannot be read"),
         (["show", "--simulate", "l4-1", "--at", "noon"], "want a time with its zone"),
         (["show", "--simulate", "l4-1", "--at", "2026-01-31T12:00:00"], "want a time with its zone"),

@@ -33,6 +33,10 @@ def only(text: str) -> Diagnosis:
         (policy("gpu.count > 1").replace("[Warn]", "['Warm']"), "Warm", "Warn"),
         (policy("object.spec.nodeNam == ''"), "nodeNam", "nodeName"),
         (policy("topology.node(gpu).exist"), "node", "nodes"),
+        (policy("gpu.kind == whole"), "whole", "'whole'"),
+        (policy("'gpu.kind == whole'"), "whole", "''whole''"),
+        (policy("metadata.name != 'a'"), "metadata", "object.metadata"),
+        (policy("oldObject == None"), "None", "null"),
     ],
 )
 def test_a_misspelt_name_has_a_fix(text: str, about: str, fix: str) -> None:

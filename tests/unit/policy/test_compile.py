@@ -23,5 +23,8 @@ def test_a_variable_that_does_not_compile_is_reported_once_and_not_of_whoever_us
     assert [(each.where, each.message) for each in problems] == [
         ("spec.variables[0].expression", "undefined field 'label' in ObjectMeta; did you mean labels?"),
         ("spec.variables[2].expression", "undeclared reference to 'variables.kin'; did you mean kind?"),
-        ("spec.validations[0].messageExpression", "undeclared reference to 'nonsense'; did you mean none?"),
+        (
+            "spec.validations[0].messageExpression",
+            "undeclared reference to 'nonsense'; a text has quotes; did you mean 'nonsense'?",
+        ),
     ]

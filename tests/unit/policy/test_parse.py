@@ -70,17 +70,17 @@ spec:
 """
     assert problems_of(text) == [
         f"a.yaml:4:9 metadata.name: got 'Bad_name', want a DNS-1123 subdomain: {SUBDOMAIN}",
-        "a.yaml:6:10 spec.order: got '3', want a whole number",
+        "a.yaml:6:10 spec.order: got '3', want a whole number; write 3",
         "a.yaml:7:3 spec.mutatons: unknown field 'mutatons'; did you mean mutations?",
         "a.yaml:8:18 spec.failurePolicy: got 'fail', want 'Fail' or 'Ignore'; did you mean Fail?",
-        f"a.yaml:10:11 spec.mutations[0].when: got a list, {EXPRESSION}",
+        f"a.yaml:10:11 spec.mutations[0].when: got a list, {EXPRESSION}; put the whole in quotes: \"['a']\"",
         f"a.yaml:11:31 spec.mutations[0].nodeAffinity.preferred: got true, {EXPRESSION}; put it in quotes: 'true'",
         "a.yaml:11:45 spec.mutations[0].nodeAffinity.weight: got 101, want at most 100",
         f"a.yaml:12:14 spec.mutations[1].labels[a b]: got 'a b', want a qualified name: {QUALIFIED}",
         "a.yaml:13:5 spec.mutations[1].gang.name: the field 'name' is required",
         "a.yaml:13:12 spec.mutations[1].gang.nme: unknown field 'nme'; did you mean name?",
         f"a.yaml:15:17 spec.validations[0].expression: got 1, {EXPRESSION}; put it in quotes: '1'",
-        "a.yaml:16:12 spec.rollout: got 5, want an object",
+        "a.yaml:16:12 spec.rollout: got 5, want an object with the field percent; write {percent: 5}",
     ]
 
 
@@ -95,6 +95,52 @@ def test_a_number_in_the_place_of_a_text_gets_both_quotes(given: str) -> None:
     [problem] = problems_of(text)
     assert problem.endswith(f"labels.team: got {given}, {EXPRESSION}; for the text {given} write \"'{given}'\"")
     assert problems_of(text.replace(f"team: {given}", f"team: \"'{given}'\"")) == []
+
+
+@pytest.mark.parametrize("word", ["y", "yes", "On", "NO"])
+def test_a_word_that_yaml_reads_as_a_boolean_is_named(word: str) -> None:
+    read = "true" if word in ("y", "yes", "On") else "false"
+    got = f"got {read}, as YAML reads {word} without quotes"
+    label = GOOD.replace("mutations:", f"mutations:\n  - labels: {{team: {word}}}")
+    [problem] = problems_of(label)
+    assert problem.endswith(f"labels.team: {got}, {EXPRESSION}; for the text {word} write \"'{word}'\"")
+    assert problems_of(label.replace(f"team: {word}", f"team: \"'{word}'\"")) == []
+    [problem] = problems_of(GOOD.replace("when: gpu.count > 0", f"when: {word}"))
+    assert problem.endswith(f"when: {got}, {EXPRESSION}; put it in quotes: '{read}'")
+    [problem] = problems_of(GOOD.replace("spec:", f"spec:\n  description: {word}", 1))
+    assert problem.endswith(f"spec.description: {got}, want a string; put it in quotes")
+
+
+@pytest.mark.parametrize(
+    ("given", "source"),
+    [
+        ("[a, 1, true, null]", "['a', 1, true, null]"),
+        ("[\"'a'\"]", "['a']"),
+        ("[{key: a, operator: Exists}]", "[{'key': 'a', 'operator': 'Exists'}]"),
+        (f"[{'a' * 100}]", "[...]"),
+    ],
+)
+def test_a_list_of_yaml_in_the_place_of_an_expression_is_written_in_cel(given: str, source: str) -> None:
+    [problem] = problems_of(GOOD.replace("mutations:", f"mutations:\n  - tolerations: {given}"))
+    assert problem.endswith(f'tolerations: got a list, {EXPRESSION}; put the whole in quotes: "{source}"')
+
+
+def test_a_list_in_the_place_of_a_text_is_not_written_in_cel() -> None:
+    [problem] = problems_of(GOOD.replace("mutations:", "mutations:\n  - labels: {team: [a]}"))
+    assert problem.endswith(f"labels.team: got a list, {EXPRESSION}, whose value is a text")
+
+
+@pytest.mark.parametrize("field", ["rollout: 10%", "rollout: '10'", "rollout: {percent: 10%}"])
+def test_a_percentage_of_a_rollout_is_written_as_a_number(field: str) -> None:
+    [problem] = problems_of(GOOD.replace("spec:", f"spec:\n  {field}", 1))
+    assert problem.endswith(("want an object with the field percent; write {percent: 10}", "a whole number; write 10"))
+
+
+@pytest.mark.parametrize("place", ["", "  mutations:\n  - "])
+def test_a_field_at_a_wrong_place_is_named_with_its_place(place: str) -> None:
+    text = GOOD.replace("  mutations:\n  - ", "  mutations:\n  - rollout: {percent: 10}\n    ") if place else ""
+    [problem] = problems_of(text or f"{GOOD}rollout: {{percent: 10}}\n")
+    assert problem.endswith("; rollout is a field of spec")
 
 
 @pytest.mark.parametrize(("text", "tag"), [("!has(object.spec.x)", "!has(object.spec.x)"), ("! gang.known", "!")])
@@ -133,7 +179,7 @@ def test_another_kind_is_refused_by_name() -> None:
     kinds = "GPUPolicy, GPUPolicyException or NamespacedGPUPolicy"
     want = f"want podberth.io/v1alpha1 {kinds}, or a v1 ConfigMap (params); move it elsewhere"
     assert problems_of("apiVersion: v1\nkind: Secret\n") == [f"a.yaml:2:7 kind: got v1 Secret, {want}"]
-    assert problems_of("cases: []\n") == [f"a.yaml:1:1: got no apiVersion no kind, {want}"]
+    assert problems_of("cases: []\n") == [f"a.yaml:1:1: got no apiVersion, no kind, {want}"]
 
 
 def test_another_version_of_the_policy_is_refused() -> None:

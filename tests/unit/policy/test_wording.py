@@ -13,6 +13,7 @@ class Inner(BaseModel):
     flag: bool = False
     names: tuple[str, ...] = ()
     numbers: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
+    pair: Annotated[tuple[int, ...], Field(min_length=2)] = (1, 2)
 
 
 class Outer(BaseModel):
@@ -32,6 +33,7 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
     [
         ([], ((), False, "got a list, want an object")),
         ({"iner": 1}, (("iner",), True, "unknown field 'iner'; did you mean inner?")),
+        ({"flag": 1}, (("flag",), True, "unknown field 'flag'; want one of inner, several; flag is a field of inner")),
         ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several")),
         ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean flag?")),
         ({"several": {}}, (("several",), False, "got an object, want a list")),
@@ -39,6 +41,7 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
         ({"inner": {"names": "a"}}, (("inner", "names"), False, "got 'a', want a list; write ['a']")),
         ({"inner": {"numbers": [None]}}, (("inner", "numbers", 0), False, "got null, want a whole number")),
         ({"inner": {"numbers": []}}, (("inner", "numbers"), False, "got 0 entries, want at least 1")),
+        ({"inner": {"pair": [1]}}, (("inner", "pair"), False, "got 1 entry, want at least 2")),
         ({"inner": "x"}, (("inner",), False, "got 'x', want an object")),
         ({"inner": {"names": [None]}}, (("inner", "names", 0), False, "got null, want a string")),
     ],
@@ -55,7 +58,7 @@ def test_a_kind_of_finding_without_words_of_ours_keeps_pydantics() -> None:
 
 def test_fields_are_found_inside_of_optional_models_and_tuples() -> None:
     assert fields_at(Outer, ()) == ("inner", "several")
-    assert fields_at(Outer, ("several", 3)) == fields_at(Outer, ("inner",)) == ("flag", "names", "numbers")
+    assert fields_at(Outer, ("several", 3)) == fields_at(Outer, ("inner",)) == ("flag", "names", "numbers", "pair")
     assert fields_at(Outer, ("inner", "flag")) == fields_at(Outer, ("what", "ever")) == ()
 
 

@@ -113,7 +113,7 @@ def test_pod_slots_are_counted() -> None:
     one = node("a", capacity={"pods": "1"})
     asked = waiting(gpu_pod(1), f"{NO_NODE}1 Too many pods.")
     found = why(asked, one, pods=[placed(pod(name="other"), "a")])
-    assert found.diagnosis.title == "all 1 pods that it could use are held"
+    assert found.diagnosis.title == "the only pod slot that it could use is held"
     empty = why(waiting(pod(), f"{NO_NODE}1 Too many pods."), one, pods=[placed(pod(name="other"), "a")])
     assert empty.diagnosis.evidence[0].startswith("a: 0 of 1 pods free")
 

@@ -6,14 +6,15 @@ The errors are errors of compilation and of evaluation. Only this module parses 
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
 from ..errors import BudgetError, EvaluationError, UndecidedError, did_you_mean
+from . import mistakes
 from .libraries.authz import UNJUDGED
 from .libraries.native import NAMES
-from .libraries.overload import QUANTITY, SEMVER
-from .types import NODES, CelType, Want
+from .mistakes import Around
+from .operands import advice_about
+from .types import NODES, OPTIONAL, CelType, Want
 
 # Functions of upstream that podberth does not have, with a replacement.
 NOT_HAD: Mapping[str, str] = {
@@ -26,36 +27,6 @@ NOT_HAD: Mapping[str, str] = {
     ),
 }
 
-# Operators that quantities and versions lack, and their functions.
-INSTEAD: Mapping[str, str] = {
-    "_+_": "a.add(b)",
-    "_-_": "a.sub(b)",
-    "_<_": "a.isLessThan(b)",
-    "_>_": "a.isGreaterThan(b)",
-    "_<=_": "a.compareTo(b) <= 0",
-    "_>=_": "a.compareTo(b) >= 0",
-}
-
-# Operators and functions of other languages, and what CEL has in their place.
-OPERATORS: Mapping[str, str] = {"and": "&&", "or": "||", "not": "!(a)", "is": "==", "=": "==", "=~": "a.matches(b)"}
-FUNCTIONS: Mapping[str, str] = {
-    "any": "a.exists(x, condition)",
-    "len": "size(a)",
-    "length": "size(a)",
-    "has": "has(a.b), or 'b' in a",
-}
-WORDS: Mapping[str, str] = {"None": "null", "True": "true", "False": "false", "pod": "object"}
-"""Names of other languages, and what CEL or podberth has in their place."""
-
-CALLS: Final = (
-    ("_+_", "string", "write string(...)"),
-    ("contains", "(list(", "write b in a"),
-    ("contains", "(map(", "write b in a"),
-    ("sum", QUANTITY, "sum numbers, such as those of asApproximateFloat()"),
-    ("!_", "", "write parentheses around what is negated, as in !(a in b)"),
-)
-"""The advice about a call that no function takes: (function, a part of the operands' types, advice)."""
-
 # One entry: "ERROR: <input>:1:7: text", then lines of source that start with " | ". Line and column count from 1, the
 # column by code points.
 _ENTRY = re.compile(
@@ -64,15 +35,30 @@ _ENTRY = re.compile(
 _FIELD = re.compile(r"undefined field '(?P<field>[^']*)' not found in struct '(?P<message>[^']*)'")
 _REFERENCE = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
 _OVERLOAD = re.compile(r"found no matching overload for '(?P<function>[^']*)' applied to '(?P<operands>.*)'")
-_OPERATOR = re.compile(r"Syntax error: (?:mismatched input|token recognition error at:) '(?P<operator>\S+?)\s*'")
-_FIELD_OF_LIST = re.compile(r"expression of type 'list\(.*\)' cannot be the operand of a select operation")
+_UNREAD = re.compile(
+    r"Syntax error: (?:mismatched input|extraneous input|no viable alternative at input|token recognition error at:|"
+    r"missing (?P<missing>\S+) at) '(?P<got>.*?)\s*'(?: expecting (?P<want>.*))?"
+)
+_RESERVED = re.compile(r"reserved identifier: (?P<word>\w+)")
+_NO_FIELDS = re.compile(r"expression of type '(?P<type>.*)' cannot be the operand of a select operation")
 _OF_LIST = "a list has no fields; write a[0].b, a.all(x, condition), or size(a) for the number of its items"
-_KEY = re.compile(r"[{,]\s*(?P<key>\w+)\s*:")
+_MAY_BE_KEY = re.compile(
+    r"undeclared reference|reserved identifier|select operation|overload for '_[-/]_'|must be a field selection"
+)
+_OF_HAS = "has() argument must be a field selection"
+_KEY = re.compile(r"[{,]\s*$")
 _DASHED = re.compile(r"(?<![\w.'\"-])[A-Za-z_]\w*(?:-\w+)+")
-# A whole source that looks like a text; a single name that resembles none that is known, or no expression at all.
-_WORD = re.compile(r"[A-Za-z0-9][\w./-]*")
+# A whole source that looks like a text: words, of which none is known and none is followed by an operator.
+_TEXT = re.compile(r"[A-Za-z0-9][\w./ -]*")
+# The text that begins with an unknown name, behind an operator or in a list.
+_UNQUOTED = re.compile(r"[A-Za-z_]\w*(?:[./-]\w+)*(?!\s*(?:[\w(.\[{=!<>]|in\b))")
 _SYNTAX = "Syntax error: "
-_AFTERWARDS = ("*error*", "<<nil>> parsetree")
+_LONGEST = 40
+"""The length at which a token is truncated in a message."""
+_QUOTE_IT = "; a text has quotes; did you mean '{}'?"
+_LOOPS = tuple(f"undeclared reference to '{name}'; write " for name in mistakes.LOOPS)
+_LOOSE = re.compile(r"undeclared reference to '\w+'(?:; a text has quotes.*|; did you mean.*)?")
+_AFTERWARDS = ("*error*", "<<nil>> parsetree", "more errors were truncated", "maximum number of ERROR issues")
 _LEAD = re.compile(r"[.?\s]*")
 _TAIL = re.compile(r"[\w.\s]*")
 _TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
@@ -110,20 +96,24 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
     ``words`` are the names that may be suggested in place of a misspelt name.
     """
+    lines = source.split("\n")
     found: set[CelProblem] = set()
     for match in _ENTRY.finditer(text):
         line, column, said = int(match[1]), int(match[2]), match[3]
         # The rest of the expression around a part that failed already.
         if found and any(each in said for each in _AFTERWARDS):
             continue
-        message, name = _say(said, words)
-        problem = _placed(source, line, column, name, message)
-        found.add(_of_unquoted(source, problem) or problem if _REFERENCE.search(said) else problem)
+        written = lines[line - 1] if 1 <= line <= len(lines) else ""
+        index, message = _explained(said, written, min(max(column - 1, 0), len(written)), words)
+        found.add(CelProblem(line, index + 1, message) if written else CelProblem(1, 1, message))
     if any(each.message.startswith(_SYNTAX) for each in found):
         # The others of a line are about its rest, which is not read as it is meant.
         found = {min(each for each in found if each.line == line) for line in {each.line for each in found}}
+    if loops := {each.line for each in found if each.message.startswith(_LOOPS)}:
+        # The variable of a loop that CEL does not know.
+        found = {each for each in found if each.line not in loops or not _LOOSE.fullmatch(each.message)}
     word = source.strip()
-    if _WORD.fullmatch(word) and _is_text(word, found, words):
+    if _TEXT.fullmatch(word) and _is_text(word, found, words):
         found = {CelProblem(1, 1, f"{word} is no expression; if it is a text, quote it: \"'{word}'\"")}
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
@@ -133,106 +123,147 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 def unwanted(found: CelType, want: Want) -> CelProblem:
     """Return the problem of an expression whose type ``found`` differs from the type ``want``."""
     hint = (
-        "; write string(...)" if want in (Want.STRING, Want.MESSAGE) else "; take its .terms" if found == NODES else ""
+        "; write string(...)"
+        if want in (Want.STRING, Want.MESSAGE)
+        else "; take its .terms"
+        if found == NODES
+        else "; write a.orValue(b)"
+        if found.name == OPTIONAL and want is Want.BOOL
+        else ""
     )
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 
-def _is_text(word: str, problems: Iterable[CelProblem], words: Vocabulary) -> bool:
-    """Return whether an expression of one word is no misspelt variable; then it is probably a text without quotes."""
-    known = {name.partition(".")[0] for name in words.names}
-    is_variable = word.partition(".")[0] in known or did_you_mean(word, known)
-    said = (_SYNTAX, f"undeclared reference to '{word}'")
-    return not is_variable and any(each.message.startswith(said) for each in problems)
+def _is_text(text: str, problems: Iterable[CelProblem], words: Vocabulary) -> bool:
+    """Return whether an expression of words is probably a text without quotes, and no misspelt variable."""
+    known = {name.partition(".")[0] for name in words.names} | mistakes.WORDS.keys()
+    first = re.split("[. ]", text, maxsplit=1)[0]
+    said = (f"{_SYNTAX}got", f"undeclared reference to '{text}'")
+    return (
+        first not in known
+        and not did_you_mean(first, known)
+        and any(each.message.startswith(said) for each in problems)
+    )
 
 
-def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
-    """Return a better problem for an unknown name that needs quotes: a key of a map, or a part of a text with dashes.
+def _explained(said: str, line: str, index: int, words: Vocabulary) -> tuple[int, str]:
+    """Return (the index of a problem in its line, podberth's message) for a message of the engine.
 
-    None if the name is neither.
+    ``index`` is the index that the engine reports, which may be the index of a dot or bracket near the name.
     """
-    index = problem.column - 1
-    line = source.split("\n")[problem.line - 1]
-    for match in _KEY.finditer(line):
-        if match.start("key") == index:
-            key = match["key"]
-            return replace(problem, message=f"{key} is no known name; if it is the key of a map, quote it: '{key}'")
-    for match in _DASHED.finditer(line):
-        if match.start() <= index < match.end():
-            text = match[0]
-            quoted = f"\"'{text}'\"" if text == source.strip() else f"'{text}'"
-            message = f"{text} is a subtraction of unknown names; if it is a text, quote it: {quoted}"
-            return CelProblem(problem.line, match.start() + 1, message)
-    return None
-
-
-def _say(said: str, words: Vocabulary) -> tuple[str, str]:
-    """Return (podberth's message for a message of the engine, the name in the source that the message is about).
-
-    The name is "" if the message is about no name.
-    """
+    around = Around.place(line, index)
+    if match := _UNREAD.fullmatch(said):
+        return index, _SYNTAX + _unread(match, around)
     if match := _FIELD.search(said):
-        field, message = match["field"], match["message"]
-        known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
-        return f"undefined field '{field}' in {message.rpartition('.')[2]}{did_you_mean(field, known)}", field
+        message, name = _no_field(match["field"], match["message"], words)
+        return _find(line, index, name), message
+    if _MAY_BE_KEY.search(said) and (found := mistakes.key_of_map(line, index)):
+        return found
     if match := _REFERENCE.search(said):
-        return _undeclared(match["name"], words)
+        return _undeclared(match["name"], line, index, words)
     if match := _OVERLOAD.search(said):
-        return f"found no matching overload for {match[0].partition(' for ')[2]}{_overload_hint(match)}", ""
-    return _say_without_name(said), ""
+        advice = advice_about(match["function"], match["operands"], around)
+        return index, f"found no matching overload for {match[0].partition(' for ')[2]}{advice and f'; {advice}'}"
+    return index, _say_without_name(said, around)
 
 
-def _say_without_name(said: str) -> str:
+def _unread(match: re.Match[str], around: Around) -> str:
+    """Return the message for what the parser cannot read."""
+    got, want = match["got"], match["missing"] or match["want"] or ""
+    if advice := mistakes.form(around, want):
+        return advice
+    if got[:1] in ("'", '"') and "token recognition" in match[0]:
+        return f"the text that begins here has no closing {got[0]} on its line"
+    # "expecting {'[', '{', ...": the list of every token helps nobody.
+    closing = next((each for each in ("']'", "'}'", "')'") if each in want), "")
+    wanted = "a value" if "IDENTIFIER" in want else closing if want.startswith("{") else want
+    wanted = wanted.replace("<EOF>", "an operator such as &&, or the end of the expression")
+    return f"got {'the end' if got == '<EOF>' else repr(got)[:_LONGEST]}{wanted and f', want {wanted}'}"
+
+
+def _no_field(field: str, message: str, words: Vocabulary) -> tuple[str, str]:
+    """Return (the message about a field that a type lacks, the name in the source)."""
+    if message.endswith(".Request") and field in ("object", "oldObject"):
+        return f"undefined field '{field}' in Request; the pod is {field}, without request", field
+    known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
+    return f"undefined field '{field}' in {message.rpartition('.')[2]}{did_you_mean(field, known)}", field
+
+
+def _say_without_name(said: str, around: Around) -> str:
     if _TOO_DEEP.search(said):
         return TOO_DEEP
-    if _FIELD_OF_LIST.search(said):
-        return _OF_LIST
-    if (match := _OPERATOR.match(said)) and match["operator"] in OPERATORS:
-        return f"{_SYNTAX}CEL has no {match['operator']}; write {OPERATORS[match['operator']]}"
-    # "Syntax error: mismatched input '<EOF>' expecting {'[', '{', ...": the list of every token helps nobody.
-    return re.sub(r" expecting \{.*\}$", "", said)
+    if match := _NO_FIELDS.search(said):
+        kind = match["type"]
+        return _OF_LIST if kind.startswith("list(") else f"{kind} has no fields; write a.f() to call a function"
+    if match := _RESERVED.search(said):
+        return mistakes.reserved(match["word"], around)
+    return f"{said}; {mistakes.argument_of_has(around)}" if said == _OF_HAS else said
 
 
-def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
+def _undeclared(name: str, line: str, index: int, words: Vocabulary) -> tuple[int, str]:
+    """Return (the index of an unknown name in its line, the message about it)."""
     first, _, rest = name.partition(".")
+    start = _find(line, index, first)
     if first in words.forbidden:
-        return f"{first} is not available here; available are {', '.join(sorted(words.names))}", first
+        return start, f"{first} is not available here; available are {', '.join(sorted(words.names))}"
     if first == "variables":
         declared = [known.partition(".")[2] for known in words.names if known.startswith("variables.")]
         variable = rest.partition(".")[0]
         hint = did_you_mean(variable, declared) or f"; declared before it: {', '.join(sorted(declared)) or 'none'}"
-        return f"undeclared reference to 'variables.{variable}'{hint}", variable
+        return _find(line, index, variable), f"undeclared reference to 'variables.{variable}'{hint}"
     if first in NOT_HAD:
-        return NOT_HAD[first], first
-    if instead := FUNCTIONS.get(first) or WORDS.get(first):
-        return f"undeclared reference to '{first}'; write {instead}", first
-    if f"variables.{first}" in words.names:
-        return f"undeclared reference to '{first}'; write variables.{first}", first
-    known_names = {known.partition(".")[0] for known in words.names}
-    return f"undeclared reference to '{first}'{did_you_mean(first, [*known_names, *NAMES, *words.functions])}", first
+        return start, NOT_HAD[first]
+    around = Around.place(line, start)
+    is_called = around.after.removeprefix(first).lstrip().startswith("(")
+    if not is_called and (found := _unquoted(line, start)):
+        return found
+    hint = _called(first, words, around) if is_called else _variable(first, words, around)
+    return start, f"undeclared reference to '{first}'{hint}"
 
 
-def _overload_hint(match: re.Match[str]) -> str:
-    function, operands = match["function"], match["operands"]
-    if "null_type" in operands and function == "_?_:_":
-        return "; write condition ? optional.of(value) : optional.none()"
-    if "null_type" in operands:
-        return "; ask has(...) instead of comparing with null"
-    if function in INSTEAD and any(each in operands for each in (QUANTITY, SEMVER)):
-        return f"; write {INSTEAD[function]}"
-    return next((f"; {advice}" for name, part, advice in CALLS if name == function and part in operands), "")
+def _variable(name: str, words: Vocabulary, around: Around) -> str:
+    """Return the advice about an unknown variable."""
+    if instead := mistakes.WORDS.get(name):
+        return f"; write {instead}"
+    if f"variables.{name}" in words.names:
+        return f"; write variables.{name}"
+    return did_you_mean(name, {each.partition(".")[0] for each in words.names}) or _quote(name, around)
 
 
-def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
-    """Return the problem at the position of ``name`` in the source.
+def _called(name: str, words: Vocabulary, around: Around) -> str:
+    """Return the advice about the name of an unknown function."""
+    functions = {*NAMES, *words.functions}
+    if instead := mistakes.function(name, around):
+        return f"; write {instead}"
+    if name in functions:
+        return f"; write {name}(a)" if around.before.rstrip().endswith(".") else f"; write a.{name}(b)"
+    return did_you_mean(name, functions)
 
-    The CEL engine reports the position of a dot or bracket near the name.
+
+def _quote(name: str, around: Around) -> str:
+    """Return the advice to quote an unknown name; empty if it can hardly be a text, as the variable of a loop."""
+    match = _UNQUOTED.match(around.after)
+    is_compared = around.before.rstrip().endswith(("==", "!="))
+    is_number = around.before.rstrip().endswith(("-", "*", "/", "%", "<", ">"))
+    text = match[0] if match and not is_number and (is_compared or match[0] == name) else ""
+    return _QUOTE_IT.format(text) if len(text) > 1 else ""
+
+
+def _unquoted(line: str, start: int) -> tuple[int, str] | None:
+    """Return (the index, the message) for an unknown name that is a map's key or a part of a text with dashes.
+
+    None if the name is neither.
     """
-    lines = source.split("\n")
-    if not 1 <= line <= len(lines):
-        return CelProblem(1, 1, message)
-    text, index = lines[line - 1], min(max(column - 1, 0), len(lines[line - 1]))
-    return CelProblem(line, (_find(text, index, name) if name else index) + 1, message)
+    around = Around.place(line, start)
+    if _KEY.search(around.before) and (match := re.match(r"(\w+)\s*:", around.after)):
+        return start, f"{match[1]} is no known name; if it is the key of a map, quote it: '{match[1]}'"
+    before = re.search(r"[\w-]*$", around.before)
+    begin = start - (len(before[0]) if before else 0)
+    if (dashed := _DASHED.match(line, begin)) and dashed.end() > start:
+        text = dashed[0]
+        quoted = f"\"'{text}'\"" if text == line.strip() else f"'{text}'"
+        return begin, f"{text} is a subtraction of unknown names; if it is a text, quote it: {quoted}"
+    return None
 
 
 def _find(text: str, index: int, name: str) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
-from ..files.library import own_or_served
+from ..files.library import APIS, own_or_served
 from ..files.loading import LintFiles, find_policies
 from ..lint.findings import Level
 from ..lint.runner import LintReport, lint
@@ -64,6 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     files = find_policies(arguments.paths)
+    if not any(api in text for _, text in files.policies for api in APIS):
+        talk(
+            [f"none of these files has a policy; podberth check {' '.join(map(str, arguments.paths))} judges manifests"]
+        )
     facts = facts_of(arguments)
     described = cluster_files_of(arguments)
     report = _asked(

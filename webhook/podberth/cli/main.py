@@ -100,7 +100,21 @@ def _run(argv: Sequence[str], program: str) -> int:
     gc.enable()
     parser = argparse.ArgumentParser(prog=f"{program} {command.name}", description=command.help, allow_abbrev=False)
     module.configure(parser)
-    return module.run(parser.parse_args(argv[1:]))
+    arguments, unknown = parser.parse_known_args(argv[1:])
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], parser)}")
+    return module.run(arguments)
+
+
+def _meant(flag: str, parser: argparse.ArgumentParser) -> str:
+    """Return the advice about an unknown flag: the argument that has the policies, or the most similar flag."""
+    name = flag.partition("=")[0]
+    actions = parser._actions  # noqa: SLF001 - argparse has no other list of a parser's arguments
+    paths = [each.metavar for each in actions if not each.option_strings and "polic" in (each.help or "")]
+    if name in ("--policies", "--policy", "-p"):
+        return f"; name the policies without a flag, as {paths[0]}" if paths else ""
+    known = [flag for each in actions for flag in each.option_strings]
+    return did_you_mean(name, known) if name.startswith("--") else ""
 
 
 def parser_of_everything() -> argparse.ArgumentParser:

@@ -181,7 +181,8 @@ def _named(nodes: Sequence[Node], name: str) -> Node:
     found = {node.name: node for node in nodes}
     if name not in found:
         near = get_close_matches(name, found, n=3) or sorted(found)[:3]
-        raise UsageError(f"NODE: got {name!r}, want one of the {len(found)} nodes, such as {', '.join(near) or 'none'}")
+        several = f"one of the {len(found):,} nodes, such as {', '.join(near)}"
+        raise UsageError(f"NODE: got {name!r}, want {several if len(found) > 1 else f'{near[0]}, the only node'}")
     return found[name]
 
 

@@ -74,7 +74,8 @@ def shipped() -> tuple[Shipped, ...]:
     return found
 
 
-_APIS: Final = (b"podberth.io/", b"admissionregistration.k8s.io/")
+APIS: Final = ("podberth.io/", "admissionregistration.k8s.io/")
+"""The API groups of policies, as a file with a policy has them."""
 _MOST_LOOKED_AT: Final = 1000
 OWN: Final = Path("policies")
 """The folder of the user's own policies, in the working directory."""
@@ -111,7 +112,7 @@ def _has_policy(folder: Path) -> bool:
             text = read_in_time(file, MAX_POLICY_BYTES)
         except OSError:
             return True
-        if any(api in text for api in _APIS):
+        if any(api.encode() in text for api in APIS):
             return True
     return False
 

@@ -124,10 +124,14 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
             listed.update(dict.fromkeys(beside))
     texts, unreadable = _texts(Path(", ".join(map(str, paths))), filter(_is_policy, sorted(listed)))
     if problems or unreadable:
-        raise UsageError("\n".join(map(str, [*problems, *unreadable])))
+        wanted = "; want policy files, or folders that have them"
+        raise UsageError("\n".join(f"{each}{wanted}" for each in [*problems, *unreadable]))
     if not texts:
         named = ", ".join(map(str, paths))
-        raise UsageError(f"{named}: got no policy file, want *.yaml, *.yml or *.json below it")
+        raise UsageError(
+            f"{named}: got no policy file, want *.yaml, *.yml or *.json below it; write a first one with podberth "
+            "policies init NAME DIR"
+        )
     return LintFiles(tuple(texts), tuple(str(file) for file in listed if file.name in TESTS), frozenset(asked))
 
 

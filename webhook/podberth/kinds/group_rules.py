@@ -119,7 +119,8 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
     indexed = (spec.get("completionMode") or mode) == "Indexed"
     if indexed and completions is not None and parallelism > count(completions) > 0:
         made = count(completions)
-        message = f"got {made}, want {parallelism}, as parallelism: of {parallelism} pods only {made} are ever made"
+        only = f"only {made} {'is' if made == 1 else 'are'} ever made"
+        message = f"got {made}, want {parallelism}, as parallelism: of {parallelism} pods {only}"
         yield (*path, "completions"), message
     least = count(at(spec, *JOB_SCHEDULING, "gang", "minCount"))
     if least > parallelism:

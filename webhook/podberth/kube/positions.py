@@ -4,6 +4,7 @@
 columns count characters.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -91,6 +92,8 @@ class Chunk:
 
 # The characters that one escape of a double-quoted scalar takes, backslash included. YAML 1.2.2, 5.7
 _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
+# YAML 1.1, https://yaml.org/type/bool.html, without true and false
+_BOOLEAN_WORD = re.compile("(?i:y|n|yes|no|on|off)")
 _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
 """The characters that mean a blank after a backslash; a line break after a backslash stands for no character."""
 
@@ -182,6 +185,12 @@ class Positions:
             if place.tag.startswith("!"):
                 yield path, place.tag
             waiting += [((*path, step), part.place) for step, part in place.parts.items()]
+
+    def boolean_word(self, path: Path) -> str:
+        """Return the word that YAML 1.1 reads as a boolean at ``path``, such as ``yes``; empty for any other text."""
+        place, missing, _ = self._find(path)
+        text = "" if missing else place.chunk.text[place.index : place.end]
+        return text if _BOOLEAN_WORD.fullmatch(text) else ""
 
     def key(self, path: Path) -> Position:
         """Return the position of the last key or list item of ``path``.

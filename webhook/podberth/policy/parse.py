@@ -23,7 +23,7 @@ from .model import GPUPolicy
 from .namespaced_model import NamespacedGPUPolicy
 from .partial import without_refused
 from .refusals import Refusal, refusals, refused_selector
-from .wording import explain, shown
+from .wording import explain, of_boolean, shown
 
 # More problems than fit on a screen; an author with still more problems fixes these first
 MAX_PROBLEMS = 50
@@ -240,7 +240,8 @@ class _Reader:
             return model.model_validate(content), True
         except ValidationError as error:
             self.problems += [
-                positions.problem(file, path, message, of_key=of_key) for path, of_key, message in explain(error, model)
+                positions.problem(file, path, of_boolean(message, positions.boolean_word(path)), of_key=of_key)
+                for path, of_key, message in explain(error, model)
             ]
             return without_refused(content, error, model), False
 
@@ -268,7 +269,8 @@ class _Reader:
             self.params[namespace, name] = content
 
     def _refuse_kind(self, file: str, content: dict[str, Any], positions: Positions) -> None:
-        got = f"{content.get('apiVersion') or 'no apiVersion'} {content.get('kind') or 'no kind'}"
+        named = [content.get(field) or f"no {field}" for field in ("apiVersion", "kind")]
+        got = (" " if all(map(content.get, ("apiVersion", "kind"))) else ", ").join(map(str, named))
         path: Path = ("kind",) if "kind" in content else ()
         kinds = f"{POLICY_KIND}, {EXCEPTION_KIND} or {NAMESPACED_KIND}"
         wanted = f"{API_VERSION} {kinds}, or a v1 ConfigMap (params)"

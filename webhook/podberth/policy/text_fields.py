@@ -22,6 +22,8 @@ from .wording import shown
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # IsEnvVarName: the names that every version accepts; since 1.34 any printable character but "=" is valid
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+_LONGEST = 80
+"""The length of the longest list that a message writes in CEL."""
 # A dash and eight digits are appended to the template's name (claim_template).
 MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 
@@ -37,14 +39,38 @@ class DocumentPart(BaseModel):
 def _expression(value: object) -> object:
     if not isinstance(value, str):
         hint = f"; put it in quotes: {shown(value)!r}" if isinstance(value, bool | int | float) else ""
+        if isinstance(value, list | dict):
+            hint = f'; put the whole in quotes: "{_as_cel(value)}"'
         raise PydanticCustomError("cel", f"got {shown(value)}, want a CEL expression as a string{hint}")
     if not value.strip():
         raise PydanticCustomError("cel", "got an empty string, want a CEL expression")
     return value
 
 
+def _as_cel(value: object) -> str:
+    """Return the source text of a list or an object in CEL; three dots in place of a long one."""
+    source = _constant(value)
+    return source if len(source) <= _LONGEST else f"{source[0]}...{source[-1]}"
+
+
+def _constant(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_constant, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_constant(key)}: {_constant(each)}' for key, each in value.items())}}}"
+    is_quoted = isinstance(value, str) and len(value) > 1 and value[0] == value[-1] == "'"
+    return str(value) if is_quoted else repr(value) if isinstance(value, str) else shown(value)
+
+
 def _of_text(value: object) -> object:
-    """Refuse a number or a boolean as the expression of a text: in quotes for YAML alone it is none either."""
+    """Refuse a number or a boolean as the expression of a text: in quotes for YAML alone it is none either.
+
+    A list or an object is refused without the advice to write it in CEL, because its value would be no text.
+    """
+    if isinstance(value, list | dict):
+        raise PydanticCustomError(
+            "cel", f"got {shown(value)}, want a CEL expression as a string, whose value is a text"
+        )
     if isinstance(value, bool | int | float):
         text = shown(value)
         message = f"got {text}, want a CEL expression as a string; for the text {text} write \"'{text}'\""

@@ -3,7 +3,9 @@
 This module knows pydantic's error types but nothing about policies; the models of test suites use it, too.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -11,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from ..errors import did_you_mean
 from ..kube.paths import Path
 from ..kube.scalars import kind_of
+from ..words import counted
 
 FieldProblem: TypeAlias = tuple[Path, bool, str]
 """The path of the problem, whether the key at the path is wrong (False: the value is wrong), and the message."""
@@ -39,13 +42,31 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[FieldPro
         path = tuple(step for step in details["loc"] if step != "[key]")
         of_key = path != details["loc"]
         if details["type"] == "extra_forbidden":
-            yield path, True, _unknown(str(path[-1]), fields_at(model, path[:-1]))
+            yield path, True, _unknown(str(path[-1]), fields_at(model, path[:-1]), model)
         elif details["type"] == "missing":
             yield path, False, f"the field {path[-1]!r} is required"
+        elif details["type"] in ("model_type", "model_attributes_type"):
+            yield path, of_key, _want_object(details["input"], fields_at(model, path))
         else:
             wording = _WORDINGS.get(details["type"])
             said = wording(details["input"], details.get("ctx") or {}) if wording else details["msg"]
             yield path, of_key, said
+
+
+def of_boolean(message: str, written: str) -> str:
+    """Return the message about a boolean that YAML read from the text ``written``, such as ``y``; empty: from another.
+
+    kubectl reads YAML 1.1, where ``y``, ``yes`` and ``on`` are true, and ``n``, ``no`` and ``off`` false.
+    """
+    match = re.match("got (true|false)", message) if written else None
+    if match is None:
+        return message
+    rest = (
+        message[match.end() :]
+        .replace(f"\"'{match[1]}'\"", f"\"'{written}'\"")
+        .replace(f"text {match[1]} ", f"text {written} ")
+    )
+    return f"{match[0]}, as YAML reads {written} without quotes{rest}"
 
 
 def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
@@ -69,10 +90,31 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
 
 
-def _unknown(name: str, known: tuple[str, ...]) -> str:
+def _unknown(name: str, known: tuple[str, ...], model: type[BaseModel]) -> str:
     hint = did_you_mean(name, known)
     got = f"unknown field {repr(name)[:_LONGEST_NAME]}"
-    return f"{got}{hint or ('; want one of ' + ', '.join(sorted(known)) if known else '')}"
+    if hint or not known:
+        return got + hint
+    place = _places(model).get(name, "")
+    return f"{got}; want one of {', '.join(sorted(known))}{place and f'; {name} is a field of {place}'}"
+
+
+@cache
+def _places(model: type[BaseModel]) -> Mapping[str, str]:
+    """Return the parts of ``model`` by the names of their fields, without names that several parts have.
+
+    A part is named by its path, such as ``spec.mutations``.
+    """
+    found: dict[str, set[str]] = {}
+    waiting, seen = [("", model)], {model}
+    for path, part in waiting:
+        for name, field in part.model_fields.items():
+            found.setdefault(field.alias or name, set()).add(path)
+            inner = _model_in(field.annotation)
+            if inner and inner not in seen:
+                seen.add(inner)
+                waiting.append((f"{path}.{field.alias or name}".lstrip("."), inner))
+    return {name: next(iter(places)) for name, places in found.items() if len(places) == 1}
 
 
 def shown(value: object) -> str:
@@ -88,6 +130,26 @@ def shown(value: object) -> str:
 
 def _want(wanted: str) -> Callable[[object, Mapping[str, Any]], str]:
     return lambda value, _: f"got {shown(value)}, want {wanted}"
+
+
+def _want_object(value: object, fields: tuple[str, ...]) -> str:
+    said = f"got {shown(value)}, want an object"
+    if len(fields) != 1:
+        return said
+    number = _number(value)
+    return f"{said} with the field {fields[0]}{number and f'; write {{{fields[0]}: {number}}}'}"
+
+
+def _want_number(value: object, _: Mapping[str, Any]) -> str:
+    number = _number(value)
+    return f"got {shown(value)}, want a whole number{number and f'; write {number}'}"
+
+
+def _number(value: object) -> str:
+    """Return the digits of a whole number, or of a text with a number or a percentage; empty for another value."""
+    text = str(value) if isinstance(value, str | int) else ""
+    match = re.fullmatch(r"\s*(-?\d{1,9})\s*%?\s*", text[:_LONGEST_NAME])
+    return match[1] if match else ""
 
 
 def _want_string(value: object, _: Mapping[str, Any]) -> str:
@@ -110,17 +172,17 @@ def _literal(value: object, context: Mapping[str, Any]) -> str:
 # pydantic-core's error types: https://docs.pydantic.dev/latest/errors/validation_errors/
 _WORDINGS: Mapping[str, Callable[[object, Mapping[str, Any]], str]] = {
     "string_type": _want_string,
-    "int_type": _want("a whole number"),
+    "int_type": _want_number,
     "bool_type": _want("true or false"),
     "tuple_type": _want_list,
     "list_type": _want_list,
     "dict_type": _want("an object"),
-    "model_type": _want("an object"),
-    "model_attributes_type": _want("an object"),
     "literal_error": _literal,
     "greater_than_equal": lambda value, context: f"got {value}, want at least {context['ge']}",
     "less_than_equal": lambda value, context: f"got {value}, want at most {context['le']}",
-    "too_short": lambda _, context: f"got {context['actual_length']} entries, want at least {context['min_length']}",
+    "too_short": lambda _, context: (
+        f"got {counted(context['actual_length'], 'entry')}, want at least {context['min_length']}"
+    ),
     "too_long": lambda value, context: (
         f"got {context['actual_length']} {'characters' if isinstance(value, str) else 'entries'}, "
         f"want at most {context['max_length']}"

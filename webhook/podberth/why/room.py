@@ -58,7 +58,7 @@ def full(step: Step) -> Diagnosis:
     title = (
         f"no node{beside} has {shown(name, wanted)} free: the most is {number(name, most)} on {nearest[0].name}"
         if most
-        else f"all {shown(name, sum(each.offers.get(name, 0) for each in nodes))} that it could use are held"
+        else f"{_all_of(name, sum(each.offers.get(name, 0) for each in nodes))} held"
     )
     return Diagnosis(
         cause="busy",
@@ -69,6 +69,13 @@ def full(step: Step) -> Diagnosis:
             *_free_up(step, nearest[0], name, wanted - most),
         ),
     )
+
+
+def _all_of(name: str, every: int) -> str:
+    """Return the subject and verb of a sentence about all that the pod could use of a resource."""
+    if number(name, every) != "1":
+        return f"all {shown(name, every)} that it could use are"
+    return f"the only {'pod slot' if name == POD_SLOTS else name} that it could use is"
 
 
 def _counted(step: Step) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """The findings about one open document: those of ``podberth lint``, or the problems of a test suite, with ranges.
 
-A finding with a suggestion ("did you mean X?") has a fix.
+A finding with a suggestion ("did you mean X?", or "write X" for one name) has a fix.
 """
 
 import re
@@ -21,7 +21,9 @@ from .text import Place, Range, Text
 
 _SUITE: Final = "suite"
 """The name of the rule about test suites, in place of a lint rule."""
-_SUGGESTION: Final = re.compile(r"; did you mean (?P<meant>[^?]+)\?$")
+_SUGGESTION: Final = re.compile(r"; (?:did you mean (?P<meant>[^?]+)\?|write (?P<written>[A-Za-z][\w.]*))$")
+_IN_SINGLE_QUOTES: Final = re.compile(r"[:\-,{\[]\s+'[^']*$")
+"""What is before a place inside a text of YAML in single quotes, in which a quote is written twice."""
 _NAMED: Final = re.compile(r"'([^']+)'")
 
 
@@ -103,11 +105,13 @@ def _fixes(text: Text, about: Range, message: str) -> Iterator[Fix]:
     suggestion = _SUGGESTION.search(message)
     if suggestion is None:
         return
-    line = text.line(about.start.line)
+    line, meant = text.line(about.start.line), suggestion["meant"] or suggestion["written"]
+    if "'" in meant and _IN_SINGLE_QUOTES.search(line[: about.start.column]):
+        meant = meant.replace("'", "''")
     for written in _NAMED.findall(message[: suggestion.start()]):
         for name in (written, written.rpartition(".")[2]):
             start = about.start.column
             start += line[start : start + 1] in ("'", '"')
             if line.startswith(name, start):
                 range_ = Range(Place(about.start.line, start), Place(about.start.line, start + len(name)))
-                yield Fix(range_, suggestion["meant"])
+                yield Fix(range_, meant)
