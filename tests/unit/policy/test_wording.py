@@ -15,10 +15,16 @@ class Inner(BaseModel):
     numbers: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
 
 
+class Single(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    only: int = 0
+
+
 class Outer(BaseModel):
     model_config = ConfigDict(extra="forbid")
     inner: Inner | None = None
     several: tuple[Inner, ...] = ()
+    single: Single | None = None
 
 
 def explained(document: object) -> list[tuple[Path, bool, str]]:
@@ -32,7 +38,9 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
     [
         ([], ((), False, "got a list, want an object")),
         ({"iner": 1}, (("iner",), True, "unknown field 'iner'; did you mean inner?")),
-        ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several")),
+        ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several, single")),
+        ({"inner": {}, "only": 1}, (("only",), True, "unknown field 'only'; it is a field of single")),
+        ({"flag": 1}, (("flag",), True, "unknown field 'flag'; want one of inner, several, single")),
         ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean flag?")),
         ({"several": {}}, (("several",), False, "got an object, want a list")),
         ({"inner": {"names": [False]}}, (("inner", "names", 0), False, "got false, want a string; put it in quotes")),
@@ -54,7 +62,7 @@ def test_a_kind_of_finding_without_words_of_ours_keeps_pydantics() -> None:
 
 
 def test_fields_are_found_inside_of_optional_models_and_tuples() -> None:
-    assert fields_at(Outer, ()) == ("inner", "several")
+    assert fields_at(Outer, ()) == ("inner", "several", "single")
     assert fields_at(Outer, ("several", 3)) == fields_at(Outer, ("inner",)) == ("flag", "names", "numbers")
     assert fields_at(Outer, ("inner", "flag")) == fields_at(Outer, ("what", "ever")) == ()
 

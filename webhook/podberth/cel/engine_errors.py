@@ -26,6 +26,11 @@ NOT_HAD: Mapping[str, str] = {
     ),
 }
 
+_ELSEWHERE: Mapping[str, str] = {
+    "namespaceObject": "; matchConstraints.namespaceSelector matches a policy to namespaces by their labels",
+}
+"""What to write where a variable is not available."""
+
 # Operators that quantities and versions lack, and their functions.
 INSTEAD: Mapping[str, str] = {
     "_+_": "a.add(b)",
@@ -196,7 +201,8 @@ def _say_without_name(said: str) -> str:
 def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
     first, _, rest = name.partition(".")
     if first in words.forbidden:
-        return f"{first} is not available here; available are {', '.join(sorted(words.names))}", first
+        available = f"{first} is not available here; available are {', '.join(sorted(words.names))}"
+        return available + _ELSEWHERE.get(first, ""), first
     if first == "variables":
         declared = [known.partition(".")[2] for known in words.names if known.startswith("variables.")]
         variable = rest.partition(".")[0]

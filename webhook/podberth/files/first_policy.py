@@ -82,7 +82,7 @@ _CLAIM = """
   objects:
   - apiVersion: resource.k8s.io/v1
     kind: ResourceClaimTemplate
-    metadata: {name: nine, namespace: default}
+    metadata: {name: nine}
     spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 9}}]}}}
   pod:
     metadata: {name: train}

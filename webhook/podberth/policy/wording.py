@@ -39,7 +39,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[FieldPro
         path = tuple(step for step in details["loc"] if step != "[key]")
         of_key = path != details["loc"]
         if details["type"] == "extra_forbidden":
-            yield path, True, _unknown(str(path[-1]), fields_at(model, path[:-1]))
+            yield path, True, _unknown(str(path[-1]), model, path[:-1])
         elif details["type"] == "missing":
             yield path, False, f"the field {path[-1]!r} is required"
         else:
@@ -69,8 +69,10 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
 
 
-def _unknown(name: str, known: tuple[str, ...]) -> str:
-    hint = did_you_mean(name, known)
+def _unknown(name: str, model: type[BaseModel], place: Path) -> str:
+    known = fields_at(model, place)
+    owners = [field for field in known if name in fields_at(model, (*place, field))]
+    hint = f"; it is a field of {owners[0]}" if len(owners) == 1 else did_you_mean(name, known)
     got = f"unknown field {repr(name)[:_LONGEST_NAME]}"
     return f"{got}{hint or ('; want one of ' + ', '.join(sorted(known)) if known else '')}"
 
