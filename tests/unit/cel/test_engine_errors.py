@@ -517,6 +517,11 @@ def test_a_type_that_is_of_no_use_is_refused(environment: Environment, source: s
     assert problems(environment, source, want) == [expected]
 
 
+def test_a_condition_on_the_namespace_is_led_to_the_selector(environment: Environment) -> None:
+    with pytest.raises(CompileError, match=r"gpu, object; matchConstraints.namespaceSelector matches"):
+        environment.compile("namespaceObject.metadata.name == 'a'", want=Want.BOOL, names=frozenset({"object", "gpu"}))
+
+
 def test_a_name_that_is_not_there_in_this_place_is_said_to_be_so(environment: Environment) -> None:
     names = frozenset({"object", "gpu"})
     for source in (

@@ -134,8 +134,10 @@ def test_a_first_policy_passes_its_tests_and_lint_as_it_is(
     assert main(["test", directory]) == 0
     assert main(["lint", directory]) == 0
     printed = capsys.readouterr().out
-    assert f"{2 if kind == 'mutate' else 3} cases" in printed
+    assert f"{2 if kind == 'mutate' else 4} cases" in printed
     assert "warning" not in printed
+    assert main(["lint", directory, "--level", "note"]) == 0
+    assert "forgotten-claims" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["mutate", "validate", "both"])

@@ -86,6 +86,21 @@ def test_a_condition_that_says_nothing_is_reported(expression: str) -> None:
     assert len(found(conditions(expression), "always-true")) == 1
 
 
+def test_a_policy_that_is_only_about_updates_needs_no_other_pods_than_those_that_are_sent() -> None:
+    rule = "{operations: [UPDATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}"
+    judged = "validations:\n- {expression: gpu.count < 9, message: m}\nvalidationActions: [Deny]\n"
+    every = spec(f"scope: All\n{judged}")
+
+    assert [each.problem.where for each in found(every, "needs-every-pod")] == ["spec.scope"]
+    assert (
+        found(
+            every.replace("  scope: All\n", f"  scope: All\n  matchConstraints: {{resourceRules: [{rule}]}}\n"),
+            "needs-every-pod",
+        )
+        == ()
+    )
+
+
 def test_what_is_true_of_one_scope_only_is_reported_there_alone() -> None:
     text = conditions("gpu.kind != 'none' || gang.known").replace("spec:\n", "spec:\n  scope: All\n")
 

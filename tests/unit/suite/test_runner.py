@@ -291,6 +291,33 @@ def test_a_namespace_that_is_said_twice_is_reported(environment: Environment, ca
     assert violations(environment, case) == [violation]
 
 
+def test_an_object_that_names_no_namespace_is_in_the_pods(environment: Environment) -> None:
+    policy = """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata: {name: counted}
+spec:
+  validations:
+  - {expression: gpu.devices == 2, message: other than 2}
+  validationActions: [Deny]
+"""
+    claim = """\
+  namespace: vision
+  objects:
+  - apiVersion: resource.k8s.io/v1
+    kind: ResourceClaimTemplate
+    metadata: {name: two}
+    spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}]}}}
+  pod:
+    metadata: {name: a}
+    spec:
+      resourceClaims: [{name: gpus, resourceClaimTemplateName: two}]
+      containers: [{name: m, resources: {claims: [{name: gpus}]}}]
+  expect: {verdict: unchanged}
+"""
+    assert run(environment, claim, policy).violations == ()
+
+
 def test_a_second_pass_on_the_defaulted_pod_must_change_nothing_either(environment: Environment) -> None:
     policy = """\
 apiVersion: podberth.io/v1alpha1

@@ -27,6 +27,11 @@ NOT_HAD: Mapping[str, str] = {
     ),
 }
 
+_ELSEWHERE: Mapping[str, str] = {
+    "namespaceObject": "; matchConstraints.namespaceSelector matches a policy to namespaces by their labels",
+}
+"""What to write where a variable is not available."""
+
 # One entry: "ERROR: <input>:1:7: text", then lines of source that start with " | ". Line and column count from 1, the
 # column by code points.
 _ENTRY = re.compile(
@@ -205,7 +210,8 @@ def _undeclared(name: str, line: str, index: int, words: Vocabulary) -> tuple[in
     first, _, rest = name.partition(".")
     start = _find(line, index, first)
     if first in words.forbidden:
-        return start, f"{first} is not available here; available are {', '.join(sorted(words.names))}"
+        available = f"{first} is not available here; available are {', '.join(sorted(words.names))}"
+        return start, available + _ELSEWHERE.get(first, "")
     if first == "variables":
         declared = [known.partition(".")[2] for known in words.names if known.startswith("variables.")]
         variable = rest.partition(".")[0]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..admission.snapshot import Snapshot
-from ..facts.object_kinds import KINDS, OF_NODES, Kind, kinds_of, of_role
+from ..facts.object_kinds import KINDS, OF_NODES, Kind, in_namespace, kinds_of, of_role
 from ..kube.namespaces import with_name_label
 from ..kube.unchecked import text_at
 from ..native.documents import is_beside
@@ -36,7 +36,7 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
             if is_beside(source.content):
                 found.append(source.content)
             elif (source.kind in REFERRED or _kinds(source.content)) and source.name and _is_sound(source):
-                found.append(_named(source, namespace))
+                found.append(in_namespace(source.content, namespace))
     return [*found, *(assumed(name) for name in taken if name)]
 
 
@@ -92,14 +92,6 @@ def _is_sound(source: Source) -> bool:
         held is None or (isinstance(held, dict) and all(isinstance(each, str) for each in held.values()))
         for held in (metadata.get("labels"), data)
     )
-
-
-def _named(source: Source, namespace: str) -> Document:
-    """Return an object with the namespace filled in, if the object has none and the kind is namespaced."""
-    metadata = source.content["metadata"]
-    if metadata.get("namespace") or any(each.of_cluster for each in kinds_of(source.content)):
-        return source.content
-    return {**source.content, "metadata": {**metadata, "namespace": namespace}}
 
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:

@@ -346,6 +346,14 @@ def kinds_of(document: Document) -> tuple[Kind, ...]:
     return _BY_KIND.get((group_of(document), kind), ())
 
 
+def in_namespace(document: Document, namespace: str) -> Document:
+    """Return an object with the namespace filled in, if the object has none and the kind is namespaced."""
+    metadata = mapping_at(document, "metadata")
+    if metadata.get("namespace") or any(each.of_cluster for each in kinds_of(document)):
+        return document
+    return {**document, "metadata": {**metadata, "namespace": namespace}}
+
+
 def unlist(document: object) -> Iterator[Document]:
     """Yield the objects in ``document`` if it is a list, or else ``document`` itself.
 

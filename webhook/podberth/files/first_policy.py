@@ -37,7 +37,7 @@ _CONDITIONS = """\
   # If one of these is false, the policy does not apply.
   matchConditions:
   - name: asks-for-gpus
-    expression: gpu.count > 0
+    expression: gpu.devices > 0  # those of ResourceClaims, too; gpu.count is without them
 """
 _VARIABLES = """\
   variables:
@@ -49,15 +49,17 @@ _MUTATIONS = """\
   mutations:
   - name: size
     labels:
-      example.com/gpus: string(gpu.count)
+      example.com/gpus: string(gpu.devices)
     reason: "'labelled with its number of GPUs'"
 """
 _VALIDATIONS = """\
   # Must hold of the final pod. Deny refuses it; Warn would only print a warning.
   validations:
-  - expression: gpu.count <= variables.limit
+  - expression: gpu.devices <= variables.limit
     message: the pod asks for more GPUs than the limit
-    messageExpression: "'got ' + string(gpu.count) + ' GPUs, want at most ' + string(variables.limit)"
+    messageExpression: "'got ' + string(gpu.devices) + ' GPUs, want at most ' + string(variables.limit)"
+  - expression: gpu.claims.all(c, c.kind == 'none' || c.count > 0)
+    message: the number of GPUs of a ResourceClaim is unknown; give its request a count
   validationActions: [Deny]
 """
 _PARAMS = """\
@@ -75,6 +77,22 @@ _DESCRIPTIONS: dict[Kind, str] = {
     "validate": "A pod asks for no more GPUs than the limit.",
     "both": "A pod with GPUs is labelled with their number, and asks for no more than the limit.",
 }
+_CLAIM = """
+- name: the GPUs of a ResourceClaim count
+  objects:
+  - apiVersion: resource.k8s.io/v1
+    kind: ResourceClaimTemplate
+    metadata: {name: nine}
+    spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 9}}]}}}
+  pod:
+    metadata: {name: train}
+    spec:
+      resourceClaims: [{name: gpus, resourceClaimTemplateName: nine}]
+      containers:
+      - name: main
+        resources: {claims: [{name: gpus}]}
+  expect: {denials: ["got 9 GPUs, want at most 8"]}
+"""
 _POD = """\
   pod:
     metadata: {name: train}
@@ -140,6 +158,7 @@ def _tests(kind: Kind) -> str:
     if kind != "mutate":
         said = '    denials: ["got 9 GPUs, want at most 8"]\n'
         cases.append("\n- name: nine are not\n" + _pod("nvidia.com/gpu: 9") + f"  expect:\n    verdict: denied\n{said}")
+        cases.append(_CLAIM)
     cases.append("\n- name: a pod without GPUs is left alone\n" + _pod("cpu: 1") + "  expect: {verdict: unchanged}\n")
     return head + "".join(cases)
 

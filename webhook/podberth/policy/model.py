@@ -360,7 +360,7 @@ class Spec(DocumentPart):
     same name that podberth has from files."""
     scope: Literal["GPU", "All"] = "GPU"
     """The pods for which the policy is evaluated. `GPU`: pods that ask for accelerators or belong to a gang. `All`: all
-    pods that the webhook gets."""
+    pods that the webhook gets, and pods without GPUs are sent only with the component `all-pods`."""
     order: StrictInt = DEFAULT_ORDER
     """The place among all policies, which are evaluated by order, then by name. Shipped policies have 100 to 700."""
     match_constraints: MatchConstraints = MatchConstraints.model_construct()

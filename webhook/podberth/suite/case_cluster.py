@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from ..errors import TopologyError
+from ..facts.object_kinds import in_namespace, kinds_of
 from ..kube.paths import Path
 from ..kube.unchecked import at
 from ..policy.parse import ParsedPolicies
@@ -22,6 +23,8 @@ class UnusableError(Exception):
 def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
     """Return the objects of a case's cluster, including the Namespace ``namespace`` of the pod.
 
+    An object that names no namespace is in the pod's.
+
     Raises:
         UnusableError: the nodes of the case cannot be made, or the case's namespace is defined twice.
     """
@@ -29,7 +32,8 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
     path: Path = ("cases", suite.cases.index(case)) if case.topology is not None else ()
     groups = case.topology if case.topology is not None else cluster.topology or ()
     nodes = [node for at, group in enumerate(groups) for node in _nodes((*path, "topology", at), group)]
-    others = case.objects if case.objects is not None else cluster.objects or ()
+    objects = case.objects if case.objects is not None else cluster.objects or ()
+    others = [in_namespace(each, namespace) if kinds_of(each) else each for each in objects]
     return [*_namespace(suite, case, namespace, [*nodes, *others]), *nodes, *others]
 
 

@@ -69,7 +69,8 @@ class SuiteCluster(DocumentPart):
     topology: tuple[Nodes, ...] | None = None
     """The nodes; None means that nothing is known of the cluster's nodes."""
     objects: tuple[Document, ...] | None = None
-    """Further objects: Namespaces (the pod's own always exists), PodGroups, owners of gangs."""
+    """Further objects: Namespaces (the pod's own always exists), PodGroups, owners of gangs. An object that names no
+    namespace is in the pod's."""
     params: Mapping[str, Mapping[str, str]] | None = None
     """Values for params, by ConfigMap name; each replaces a single key of a ConfigMap beside the policy."""
 

@@ -25,6 +25,7 @@ from . import (
     missing_description,
     missing_tests,
     moderate_expression,
+    needs_every_pod,
     never_asked,
     never_equal,
     never_writes,
@@ -81,5 +82,6 @@ RULES: tuple[LintRule, ...] = (
     LintRule(deprecated_version, Level.WARNING),
     LintRule(missing_description, Level.WARNING),
     LintRule(missing_tests, Level.WARNING),
+    LintRule(needs_every_pod, Level.NOTE),
     LintRule(not_portable, Level.NOTE),
 )
