@@ -22,6 +22,7 @@ data: {mode: preferred}
 """
 
 EXPRESSION = "want a CEL expression as a string"
+IN_QUOTES = "put it in quotes, and its texts in single quotes: \"{'key': 'value'}\""
 SUBDOMAIN = "lower-case letters, digits, '-' and '.', at most 253 characters"
 QUALIFIED = "[prefix/]name, the name of letters, digits, '-', '_' and '.', at most 63 characters"
 QUOTE = "and not as a part of the text; put the whole text into quotes"
@@ -73,7 +74,7 @@ spec:
         "a.yaml:6:10 spec.order: got '3', want a whole number",
         "a.yaml:7:3 spec.mutatons: unknown field 'mutatons'; did you mean mutations?",
         "a.yaml:8:18 spec.failurePolicy: got 'fail', want 'Fail' or 'Ignore'; did you mean Fail?",
-        f"a.yaml:10:11 spec.mutations[0].when: got a list, {EXPRESSION}",
+        f"a.yaml:10:11 spec.mutations[0].when: got a list, {EXPRESSION}; {IN_QUOTES}",
         f"a.yaml:11:31 spec.mutations[0].nodeAffinity.preferred: got true, {EXPRESSION}; put it in quotes: 'true'",
         "a.yaml:11:45 spec.mutations[0].nodeAffinity.weight: got 101, want at most 100",
         f"a.yaml:12:14 spec.mutations[1].labels[a b]: got 'a b', want a qualified name: {QUALIFIED}",

@@ -37,6 +37,8 @@ class DocumentPart(BaseModel):
 def _expression(value: object) -> object:
     if not isinstance(value, str):
         hint = f"; put it in quotes: {shown(value)!r}" if isinstance(value, bool | int | float) else ""
+        if isinstance(value, list | dict):
+            hint = "; put it in quotes, and its texts in single quotes: \"{'key': 'value'}\""
         raise PydanticCustomError("cel", f"got {shown(value)}, want a CEL expression as a string{hint}")
     if not value.strip():
         raise PydanticCustomError("cel", "got an empty string, want a CEL expression")
