@@ -167,6 +167,14 @@ def test_junit_has_the_elements_of_the_schema_in_their_order_and_counts_that_add
             assert int(suites.get(attribute, "")) == sum(case.find(tag) is not None for case in cases)
 
 
+def test_junit_says_of_a_skipped_document_what_text_says_of_it() -> None:
+    note = Finding(policy="", message="a patch of k.yaml", field="", line=1)
+    bare = replace(report().results[0], verdict="skipped", warnings=(), notes=(), changes=(), path="")
+    skipped = (bare, replace(bare, notes=(note,)), replace(bare, path="spec.template"))
+    root = ET.fromstring(junit.render(Report(results=skipped, files=1, documents=3)).encode())  # noqa: S314 - our own
+    assert [each.get("message") for each in root.iter("skipped")] == ["without pods", note.message, "not checked"]
+
+
 def test_junit_names_each_case_once() -> None:
     first = report().results[0]
     root = ET.fromstring(  # noqa: S314 - our own text

@@ -9,6 +9,8 @@ from ...kube.json_patch import Operation, steps_of
 from ..result import RECORD, VERDICTS, DocumentChange, Finding, Report, Result
 
 STDIN = "-"
+_WITHOUT_PODS: Final = "without pods"
+_NOT_CHECKED: Final = "not checked"
 
 
 def title(result: Result) -> str:
@@ -87,11 +89,16 @@ def skipped(report: Report) -> list[tuple[str, str]]:
 
     Documents "without pods" have nothing to check. Others are "not checked": a message of theirs says why.
     """
-    found: dict[str, list[Result]] = {"without pods": [], "not checked": []}
+    found: dict[str, list[Result]] = {_WITHOUT_PODS: [], _NOT_CHECKED: []}
     for each in report.results:
         if each.verdict == "skipped":
-            found["not checked" if each.path or each.warnings or each.notes else "without pods"].append(each)
-    return [(heading, _kinds(results)) for heading, results in found.items() if results]
+            found[heading(each)].append(each)
+    return [(named, _kinds(results)) for named, results in found.items() if results]
+
+
+def heading(skipped: Result) -> str:
+    """Return the heading under which the summary counts a skipped document."""
+    return _NOT_CHECKED if skipped.path or skipped.warnings or skipped.notes else _WITHOUT_PODS
 
 
 def _kinds(results: Iterable[Result]) -> str:
