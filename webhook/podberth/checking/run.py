@@ -5,7 +5,7 @@ import os
 import sys
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -206,6 +206,13 @@ def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ..
     return tuple(sorted([*without_effect(parsed.exceptions, now), *of_unknown(parsed.exceptions, names)]))
 
 
+def assumptions(report: Report) -> Iterator[str]:
+    """Yield the lines for the user about Namespaces that no given file has, and about pods that fit no known node."""
+    yield from starmap(unlabelled_text, report.unknown_namespaces.items())
+    if report.fits_no_node:
+        yield unplaced_text(report.fits_no_node)
+
+
 def policies_in(*folders: Path | None) -> Policies:
     """Return the policies in the files below some folders; None stands for the policies that podberth ships.
 
@@ -254,8 +261,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
             policies.counted(snapshot),
             *(natives.talk() if natives else ()),
             *(() if request.objects else (_NO_NODE,)),
-            *starmap(unlabelled_text, found.unknown_namespaces.items()),
-            *((unplaced_text(found.fits_no_node),) if found.fits_no_node else ()),
+            *assumptions(found),
         ),
         talk=(
             *map(str, problems),
