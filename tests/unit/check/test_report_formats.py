@@ -106,8 +106,10 @@ def test_what_several_templates_of_a_document_have_is_said_once() -> None:
 def test_what_only_admission_writes_is_in_the_verdict() -> None:
     wrote = (Wrote(policy="gpu-tolerations", recorded={}, reason="tolerates nvidia.com/gpu"),)
     result = replace(report().results[0], verdict="unchanged", changes=(), wrote=wrote)
-    [head, *_] = text.lines(Report(results=(result,), files=1, documents=1))
+    plain = replace(result, wrote=(), warnings=(), notes=())
+    head, *_, last = text.lines(Report(results=(result, plain), files=1, documents=2))
     assert head.spans[-1].text == "unchanged here, changed on admission"
+    assert last.spans[0].text.startswith("2 documents in 1 file: 2 unchanged (1 of them changed on admission)")
 
 
 def test_colour_is_all_that_differs_and_every_colour_ends() -> None:

@@ -149,6 +149,11 @@ class Result:
     """
 
     @property
+    def changes_later(self) -> bool:
+        """Whether policies write on the pod, and the document has a field for none of the writes."""
+        return self.verdict == "unchanged" and bool(self.wrote)
+
+    @property
     def object_name(self) -> str:
         """The kind, namespace and name of the object, as ``Deployment/default/app``; what is unknown is left out."""
         return "/".join(filter(None, (self.kind, self.namespace, self.name)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ...kube.json_patch import Operation, steps_of
-from ..result import RECORD, VERDICTS, DocumentChange, Finding, Report, Result
+from ..result import RECORD, VERDICTS, DocumentChange, Finding, Report, Result, Verdict
 
 STDIN = "-"
 _WITHOUT_PODS: Final = "without pods"
@@ -74,14 +74,19 @@ def _without_record(changes: Iterable[DocumentChange]) -> tuple[DocumentChange, 
 
 def summary(report: Report) -> str:
     """Return one sentence with the counts of a report."""
-    counts = [(verdict, report.count(verdict)) for verdict in VERDICTS]
-    said = [
-        number(count, "error") if verdict == "error" else f"{count} {verdict}" for verdict, count in counts if count
-    ]
+    said = [_counted(verdict, report) for verdict in VERDICTS if report.count(verdict)]
     warnings = sum(len(result.warnings) for result in report.results)
     said += [number(warnings, "warning")] if warnings else []
     found = f"{number(report.documents, 'document')} in {number(report.files, 'file')}"
     return f"{found}: {', '.join(said)}" if said else f"{found}: nothing to check"
+
+
+def _counted(verdict: Verdict, report: Report) -> str:
+    count, later = report.count(verdict), sum(each.changes_later for each in report.results)
+    if verdict == "error":
+        return number(count, "error")
+    of_them = f" ({later} of them changed on admission)" if verdict == "unchanged" and later else ""
+    return f"{count} {verdict}{of_them}"
 
 
 def skipped(report: Report) -> list[tuple[str, str]]:
