@@ -247,6 +247,16 @@ def test_github_reads_back_what_was_said() -> None:
     assert said == visible(f"naming: metadata.labels[{INJECTION}]: {INJECTION}", keep="\r\n")
 
 
+def test_an_annotation_of_standard_input_has_its_line_in_the_text_and_no_file() -> None:
+    finding = Finding(policy="few", message="too few", field="spec", line=12)
+    result = replace(report().results[0], file="-", verdict="denied", denials=(finding,), warnings=(), changes=())
+    _, annotation, *_ = github.render(Report(results=(result,), files=1, documents=1)).splitlines()
+    title = "title=few%3A Job/default/train spec.template"
+    assert annotation == f"::error {title}::<stdin>:12: few: spec: too few"
+    _, in_file, *_ = github.render(Report(results=(replace(result, file="a"),), files=1, documents=1)).splitlines()
+    assert in_file == f"::error file=a,line=12,{title}::few: spec: too few"
+
+
 def test_github_puts_errors_first_in_each_group() -> None:
     levels = [line.split(" ")[0] for line in github.render(report()).splitlines() if line.startswith("::")]
     groups = " ".join(levels).split("::group::")

@@ -213,6 +213,15 @@ def assumptions(report: Report) -> Iterator[str]:
         yield unplaced_text(report.fits_no_node)
 
 
+def _held_back(report: Report) -> Iterator[str]:
+    """Yield a line for the user about the policies whose rollout leaves out a workload; nothing if there are none.
+
+    The report about live workloads has such lines itself.
+    """
+    if held_back := sorted({name for result in report.results for name in result.held_back}):
+        yield f"rollout: not asked about all workloads here: {', '.join(held_back)}; to ask about all: --as rolled-out"
+
+
 def policies_in(*folders: Path | None) -> Policies:
     """Return the policies in the files below some folders; None stands for the policies that podberth ships.
 
@@ -262,6 +271,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
             *(natives.talk() if natives else ()),
             *(() if request.objects else (_NO_NODE,)),
             *assumptions(found),
+            *_held_back(found),
         ),
         talk=(
             *map(str, problems),
