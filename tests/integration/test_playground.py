@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 from newer_schema import newer_schema
 from podberth.cli.main import main
+from podberth.playground.cluster import read_cluster
 from podberth.playground.server import HEADERS, MAX_BODY_BYTES, Playground
 from podberth.playground.session import WORKLOAD, Session
 from podberth.playground.worker import MOST_WAITING, NoAnswerError, Worker
@@ -289,6 +291,26 @@ def test_the_page_begins_with_the_files_of_the_command(
     texts = {"policy": "a", "workload": "c", "cluster": "b"}
     expected = {"version": 1, **texts, "namespace": "team", "live": False}
     assert asyncio.run(body()) == expected
+
+
+def test_a_live_cluster_that_does_not_answer_is_said_and_no_example_stands_for_it(
+    started: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "session.json").write_text(json.dumps(Session().as_json()))
+    context = {"name": "a", "context": {"cluster": "a", "user": "a"}}
+    server = {"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}
+    config = {"current-context": "a", "contexts": [context], "clusters": [server], "users": [{"name": "a", "user": {}}]}
+    (tmp_path / "config").write_text(json.dumps(config))
+    process = started("session.json", "--live", "--kubeconfig", "config")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    url = process.stdout.readline().strip()
+    process.stderr.readline()
+    assert "--live: the cluster cannot be read: GET http://127.0.0.1:1/" in process.stderr.readline()
+    with urllib.request.urlopen(f"{url}session") as response:  # noqa: S310 - the page of this test
+        cluster = json.load(response)["cluster"]
+    read = read_cluster(cluster, "default")
+    assert (list(read.facts.nodes), read.problems) == ([], ())
 
 
 def test_a_file_that_is_no_session_is_a_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from browser import Page, browsing, compare_picture, running
+from podberth.errors import UsageError
 from podberth.playground.live import LiveCluster
 from podberth.playground.server import Playground
 from podberth.playground.session import CLUSTER, POLICY, Session
@@ -107,6 +108,19 @@ def test_a_live_cluster_is_followed_until_the_user_unticks_it(browser: str) -> N
         assert page.said == []
 
     browse(browser, look, live=Changing(kubeconfig=None))
+
+
+def test_a_live_cluster_that_cannot_be_read_is_said_to_be_so(browser: str) -> None:
+    class Unreachable(LiveCluster):
+        async def text(self) -> str:
+            raise UsageError("nobody answers")
+
+    async def look(page: Page, _: Playground) -> None:
+        said = "the cluster cannot be read: nobody answers (not read yet)"
+        await page.until(f"document.querySelector('#read').textContent === '{said}'")
+        assert "nodes fit before" not in await page.ask("document.querySelector('#map').innerText")
+
+    browse(browser, look, session=Session(cluster=""), live=Unreachable(kubeconfig=None))
 
 
 def test_without_a_live_cluster_nothing_offers_to_follow_one(browser: str) -> None:

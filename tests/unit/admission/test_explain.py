@@ -126,6 +126,18 @@ def test_why_a_policy_does_not_apply_names_the_field_that_says_so() -> None:
     )
 
 
+def test_a_condition_that_an_earlier_policy_has_made_false_is_named() -> None:
+    free = (
+        "  matchConditions:\n  - {name: any, expression: 'true'}\n"
+        "  - {name: free, expression: '!has(object.metadata.labels)'}"
+    )
+    later = policy("later", f"{free}\n  mutations:\n  - {{labels: {{b: \"'c'\"}}}}", order=3)
+    document = gpu_pod(2)
+    document["metadata"].pop("labels", None)
+    assert asking(explained(document, later), "later").matched
+    assert asking(explained(document, WRITES, later), "later").why == "matchConditions free: false"
+
+
 def test_after_a_denial_by_mutate_nobody_else_is_asked() -> None:
     failing = policy("failing", "  mutations:\n  - {labels: {a: string(dyn(gpu).nope)}}", order=1)
     later = policy("later", "  mutations:\n  - {labels: {b: \"'c'\"}}", order=3)

@@ -106,8 +106,10 @@ def test_what_several_templates_of_a_document_have_is_said_once() -> None:
 def test_what_only_admission_writes_is_in_the_verdict() -> None:
     wrote = (Wrote(policy="gpu-tolerations", recorded={}, reason="tolerates nvidia.com/gpu"),)
     result = replace(report().results[0], verdict="unchanged", changes=(), wrote=wrote)
-    [head, *_] = text.lines(Report(results=(result,), files=1, documents=1))
+    plain = replace(result, wrote=(), warnings=(), notes=())
+    head, *_, last = text.lines(Report(results=(result, plain), files=1, documents=2))
     assert head.spans[-1].text == "unchanged here, changed on admission"
+    assert last.spans[0].text.startswith("2 documents in 1 file: 2 unchanged (1 of them changed on admission)")
 
 
 def test_colour_is_all_that_differs_and_every_colour_ends() -> None:
@@ -165,6 +167,14 @@ def test_junit_has_the_elements_of_the_schema_in_their_order_and_counts_that_add
         assert int(suites.get("tests", "")) == len(cases)
         for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
             assert int(suites.get(attribute, "")) == sum(case.find(tag) is not None for case in cases)
+
+
+def test_junit_says_of_a_skipped_document_what_text_says_of_it() -> None:
+    note = Finding(policy="", message="a patch of k.yaml", field="", line=1)
+    bare = replace(report().results[0], verdict="skipped", warnings=(), notes=(), changes=(), path="")
+    skipped = (bare, replace(bare, notes=(note,)), replace(bare, path="spec.template"))
+    root = ET.fromstring(junit.render(Report(results=skipped, files=1, documents=3)).encode())  # noqa: S314 - our own
+    assert [each.get("message") for each in root.iter("skipped")] == ["without pods", note.message, "not checked"]
 
 
 def test_junit_names_each_case_once() -> None:
@@ -235,6 +245,16 @@ def test_github_reads_back_what_was_said() -> None:
     assert (command, properties["file"], properties["line"]) == ("error", "evil.yaml", "3")
     said = data.replace("%0D", "\r").replace("%0A", "\n").replace("%25", "%")
     assert said == visible(f"naming: metadata.labels[{INJECTION}]: {INJECTION}", keep="\r\n")
+
+
+def test_an_annotation_of_standard_input_has_its_line_in_the_text_and_no_file() -> None:
+    finding = Finding(policy="few", message="too few", field="spec", line=12)
+    result = replace(report().results[0], file="-", verdict="denied", denials=(finding,), warnings=(), changes=())
+    _, annotation, *_ = github.render(Report(results=(result,), files=1, documents=1)).splitlines()
+    title = "title=few%3A Job/default/train spec.template"
+    assert annotation == f"::error {title}::<stdin>:12: few: spec: too few"
+    _, in_file, *_ = github.render(Report(results=(replace(result, file="a"),), files=1, documents=1)).splitlines()
+    assert in_file == f"::error file=a,line=12,{title}::few: spec: too few"
 
 
 def test_github_puts_errors_first_in_each_group() -> None:

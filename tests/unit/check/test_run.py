@@ -380,3 +380,31 @@ def test_a_choice_of_nodes_that_contradicts_itself_is_a_warning_at_its_line() ->
         "no node meets both zone in (a) and zone in (b), so the pod never starts; remove one of them"
     )
     assert one(chosen.replace("zone: a", "zone: b")).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "spec", "name"),
+    [
+        ("v1", "Namespace", "{}", "Namespace/a"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "{}", "ClusterRole/a"),
+        ("v1", "Service", "{}", "Service/default/a"),
+        ("example.com/v1", "Unknown", "{}", "Unknown/a"),
+        ("example.com/v1", "Flow", "{template: {spec: {containers: [{name: c}]}}}", "Flow/default/a"),
+        (
+            "argoproj.io/v1alpha1",
+            "ClusterWorkflowTemplate",
+            "{templates: [{name: t, container: {image: a}}]}",
+            "ClusterWorkflowTemplate/a",
+        ),
+    ],
+)
+def test_an_object_has_a_namespace_if_its_kind_has(api_version: str, kind: str, spec: str, name: str) -> None:
+    text = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
+    assert one(text, settings=CheckSettings(template_paths={"Flow": [("spec", "template")]})).object_name == name
+    stated = one(text.replace("name: a}", "name: a, namespace: b}", 1)).object_name
+    assert stated == (name if name.startswith(("Namespace", "Cluster")) else f"{kind}/b/a")
+
+
+def test_a_kustomization_that_states_no_name_is_called_by_its_kind() -> None:
+    text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n"
+    assert one(text).object_name == "Kustomization"

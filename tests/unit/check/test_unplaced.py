@@ -53,6 +53,14 @@ def test_where_no_node_is_known_or_the_pod_fits_nothing_is_said(
     assert _checked(tmp_path, _pod("fits", "nvidia.com/gpu: 8"), capsys, *_SIMULATED) == ([], [])
 
 
+def test_live_workloads_are_named_in_the_same_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    snapshot = tmp_path / "live.yaml"
+    snapshot.write_text(_pod("fits", "nvidia.com/gpu: 8") + _pod("large", "nvidia.com/gpu: 16"), encoding="utf-8")
+    main(["check", "--policies", "shipped", "--against", str(snapshot), *_SIMULATED])
+    said = "podberth: no known node has what these ask for: Pod/shop/large; podberth explain says why"
+    assert said in capsys.readouterr().err.splitlines()
+
+
 def test_with_quiet_the_line_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     large = _pod("large", "nvidia.com/gpu: 16")
     assert _checked(tmp_path, large, capsys, *_SIMULATED, "--quiet") == (["Pod/shop/large"], [])

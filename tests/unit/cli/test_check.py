@@ -299,3 +299,14 @@ def test_check_explain_and_test_answer_alike_about_a_policy_of_a_namespace(
     assert "default/none" in [each["policy"] for each in result["denials"]]
     assert main(["explain", "--policies", f"{place}/policies", "--policy", "default/none", f"{place}/pods/a.yaml"]) == 1
     assert "gpu.count < 1" in capsys.readouterr().out
+
+
+def test_a_rollout_that_leaves_out_a_manifest_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["@/pods", "--policies", "@/policies"]
+    assert "rollout: " not in run(place, *given, capsys=capsys)[2]
+    (place / "policies" / "few.yaml").write_text(f"{DENY}  rollout: {{percent: 0}}\n", encoding="utf-8")
+    line = "podberth: rollout: not asked about all workloads here: few; to ask about all: --as rolled-out"
+    assert line in run(place, *given, capsys=capsys)[2].splitlines()
+    assert "rollout: " not in run(place, *given, "--quiet", capsys=capsys)[2]
+    code, _, talk = run(place, *given, "--as", "rolled-out", capsys=capsys)
+    assert (code, "not asked about" in talk) == (1, False)

@@ -82,6 +82,21 @@ def test_a_search_lists_the_sections_with_all_words_titles_first(
     assert decisions == sorted(decisions)
 
 
+@pytest.mark.parametrize(
+    ("words", "best"),
+    [
+        ("install audit", "install#audit"),
+        ("exceptions", "exceptions"),
+        ("policy params", "policy#params"),
+        ("live workloads check", "check#live-workloads"),
+    ],
+)
+def test_a_search_puts_the_shortest_title_with_most_of_the_words_first(
+    words: str, best: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert printed(capsys, "--search", words).splitlines()[0] == best
+
+
 def test_a_name_of_no_page_is_answered_with_sections_that_have_the_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["docs", "kueue"]) == 2
     said = capsys.readouterr().err

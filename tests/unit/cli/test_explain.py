@@ -49,6 +49,62 @@ def test_the_text_shows_each_policy_its_values_and_where_the_pod_can_run(
     assert lines[-1] == "verdict: mutated"
 
 
+def test_brief_has_what_is_written_and_said_and_the_condition_that_is_false(
+    nodes: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "--brief", POD, "--policies", "shipped", "--topology", nodes]) == 0
+    first, writes, idle, heading, *others = capsys.readouterr().out.splitlines()
+    assert first == f"{POD}:5 Pod default/cuda-vectoradd: mutated"
+    said = "tolerates nvidia.com/gpu:NoSchedule, sku=gpu:NoSchedule (add /spec/tolerations/-, add /spec/tolerations/-)"
+    assert writes == f"gpu-tolerations writes  {said}"
+    assert (idle, heading) == ("apply, and change nothing: vendor-names, idle-guard", "do not apply:")
+    assert len(others) < 30
+    why = {name: " ".join(rest) for name, *rest in map(str.split, others)}
+    # The part of the conjunction that is false
+    assert why["multi-gpu-nvlink"] == "matchConditions several-whole-gpus: false: gpu.perContainer > 1"
+    assert why["gang-topology"] == "matchConditions member-of-a-gang: false: gang.known"
+    assert others[-3].startswith("nodes before: 0 of 3; left out")
+    assert others[-1] == "verdict: mutated"
+
+
+def test_brief_has_denials_and_lines_that_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    long = " || ".join(f"gpu.count == {number}" for number in range(50, 80))
+    (tmp_path / "p.yaml").write_text(
+        policy("asked", "\n  validations:\n  - {expression: gpu.count > 1, message: few}\n  validationActions: [Deny]")
+        + "---\n"
+        + policy(
+            "scoped",
+            f"\n  matchConditions:\n  - {{name: odd, expression: '{long}'}}\n"
+            "  mutations:\n  - {labels: {a: \"'b'\"}}",
+        ),
+        encoding="utf-8",
+    )
+    assert main(["explain", "--brief", POD, "--policies", str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "denied:  podberth asked: few" in lines
+    assert max(map(len, lines)) == 160
+    assert lines[2].startswith("  scoped  matchConditions odd: false: gpu.count == 50 || ")
+
+
+def test_what_the_pods_queue_places_is_said_once_and_check_is_silent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = gpu_pod(1, labels={"kueue.x-k8s.io/queue-name": "q"})
+    pod = tmp_path / "pod.json"
+    pod.write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "policies").mkdir()
+    mutations = "\n  mutations:" + "\n  - nodeSelector: {a: \"'b'\"}" * 2
+    (tmp_path / "policies" / "p.yaml").write_text(policy("selects", mutations), encoding="utf-8")
+    given = (str(pod), "--policies", str(tmp_path / "policies"))
+    assert main(["explain", "--brief", *given]) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if "kueue" in line]
+    assert said == ["selects writes nothing  kueue places this pod's group"]
+    left = explained(capsys, *given)["results"][0]["policies"][0]["reviews"][0]["leftOut"]
+    assert {each["why"] for each in left} == {"kueue places this pod's group"}
+    assert main(["check", "-o", "text", *given]) == 0
+    assert "kueue" not in capsys.readouterr().out
+
+
 def test_json_holds_every_value(nodes: str, capsys: pytest.CaptureFixture[str]) -> None:
     document = explained(capsys, POD, "--topology", nodes, "--policy", "gpu-tolerations")
     (result,) = document["results"]

@@ -107,6 +107,13 @@ def test_a_binding_that_does_not_match_says_why(place: Place) -> None:
     assert pod["policies"][0]["reviews"][0]["why"] == said
 
 
+def test_the_condition_of_a_native_policy_that_is_false_is_named(place: Place) -> None:
+    conditions = [{"name": "any", "expression": "true"}, {"name": "named", "expression": "has(object.spec.hostname)"}]
+    place.put("policies/p.yaml", policy("true", matchConditions=conditions, **_pods()), binding())
+    [pod] = place.explain()
+    assert pod["policies"][0]["reviews"][0]["why"] == "matchConditions named: false"
+
+
 def test_a_denial_by_a_mutation_ends_the_explanation(place: Place) -> None:
     wrong = apply_configuration("Object{spec: Object.spec{unknown: 1}}")
     place.put("policies/p.yaml", policy("true", **_pods()), binding(), *mutating("m", wrong, **_pods()))

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import EvaluationError
 from ..policy.compile import CompiledPolicy
-from ..policy.evaluate import Params, combine
+from ..policy.evaluate import Params, combine, false_condition
 from ..policy.match import MatchRequest, SetUpError, mismatch
 from ..policy.unfit import unfit
 from .asking import Asking
@@ -183,7 +183,6 @@ class Matching:
             yield Fault(policy, str(error))
             return
         if not holds:
-            self._pass_over(policy, "matchConditions: one is false")
             return
         namespace = self.under.request.namespace
         if policy.reads_namespace and namespace not in self.under.snapshot.facts.namespaces:
@@ -228,8 +227,7 @@ class Matching:
                 self.asking.watch.answered(policy, expression, activation, answer)
         holds = combine(policy, answers)
         if not holds:
-            name, _ = policy.conditions[list(answers).index(False)]
-            self._pass_over(policy, f"matchConditions {name}: false")
+            self._pass_over(policy, false_condition(policy, answers))
         return holds
 
     def _pass_over(self, policy: CompiledPolicy, why: str) -> None:

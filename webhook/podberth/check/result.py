@@ -109,6 +109,7 @@ class Result:
     api_version: str
     kind: str
     namespace: str
+    """Empty if the object is cluster-scoped, or if it names no namespace and nothing is known of its kind."""
     name: str
     path: str
     """The template's path in the document (``spec.template``); empty for a Pod or a document without a template."""
@@ -128,10 +129,11 @@ class Result:
     """The policies whose writes a live pod already has; the JSON has them only for live workloads."""
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
     """The writes of each policy on the pod. Not in JSON."""
-    unlabelled: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """The policies that may read labels of the object's Namespace, which no given file has.
+    unlabelled: tuple[str, tuple[str, ...]] = field(default=("", ()), compare=False, repr=False)
+    """(the namespace in which the object's pods were judged, the policies that may read labels of this Namespace).
 
-    Only the first result of an object has these policies. The JSON has them in the summary.
+    There are such policies only if no given file has the Namespace, and only on the first result of an object. The JSON
+    has them in the summary.
     """
     unplaced: bool = field(default=False, compare=False, repr=False)
     """Whether nodes are known, and none fits a pod of the object; on the first result of the object. In JSON it is in
@@ -145,6 +147,11 @@ class Result:
 
     Not in JSON.
     """
+
+    @property
+    def changes_later(self) -> bool:
+        """Whether policies write on the pod, and the document has a field for none of the writes."""
+        return self.verdict == "unchanged" and bool(self.wrote)
 
     @property
     def object_name(self) -> str:
@@ -256,7 +263,7 @@ class Report:
     @property
     def unknown_namespaces(self) -> dict[str, list[str]]:
         """A mapping from a namespace that no given file has to the policies that may read its labels."""
-        return by_namespace((each.namespace, each.unlabelled) for each in self.results)
+        return by_namespace(each.unlabelled for each in self.results)
 
     @property
     def fits_no_node(self) -> list[str]:

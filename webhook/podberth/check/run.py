@@ -20,6 +20,7 @@ from ..kube.patch import Draft, Patch, apply
 from ..kube.paths import Path
 from ..mutation.affinity import REQUIRED, SELECTOR, impossible
 from ..native.judge import Requester
+from ..native.resources import Resources
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.projection import place_of
@@ -43,6 +44,7 @@ _FINDINGS: Final = _WARNINGS | {"deny", "audit"}
 _NO_CONTAINERS: Final = (
     "this template has no containers (it is a patch, or its operator adds them), so nothing of it is checked"
 )
+_RESOURCES: Final = Resources()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +130,7 @@ def _judged(item: "_Object") -> list[Result]:
         results = natives.added(results, item.source, item.pods, item.content)
     unlabelled = tuple(dict.fromkeys(item.judging_unlabelled()))
     unplaced = item.is_unplaced()
-    return [replace(results[0], unlabelled=unlabelled, unplaced=unplaced), *results[1:]]
+    return [replace(results[0], unlabelled=(item.namespace, unlabelled), unplaced=unplaced), *results[1:]]
 
 
 def check_object(
@@ -433,6 +435,13 @@ class _Object:
         flat = " ".join(message.split())
         return Finding(policy=policy, message=flat, field=self.source.field(path), line=self.source.line(path))
 
+    def _namespace_of(self, path: Path) -> str:
+        """Return the object's namespace for a result; ``path`` leads to a pod template if the object has one."""
+        kind = _RESOURCES.of(self.source.api_version, self.source.kind)
+        if not self.source.kind or (kind is not None and not kind.namespaced):
+            return ""
+        return self.source.namespace(self.settings.namespace if kind or path else "")
+
     def _result(self, path: Path, verdict: Verdict, **parts: Any) -> Result:
         source = self.source
         return Result(
@@ -440,7 +449,7 @@ class _Object:
             line=source.line(path),
             api_version=source.api_version,
             kind=source.kind,
-            namespace=self.namespace if source.kind else "",
+            namespace=self._namespace_of(path),
             name=source.name,
             path=source.field(path),
             verdict=verdict,

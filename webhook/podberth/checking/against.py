@@ -7,11 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import starmap
 from typing import BinaryIO, Final
 
 from ..admission.snapshot import Snapshot
-from ..admission.unlabelled import unlabelled_text
 from ..check.live_workloads import Supposition, check_workload, has_effect, live_report
 from ..check.natives import Beside, Natives, natives_among
 from ..check.owners import top_owners
@@ -26,7 +24,7 @@ from ..files.manifests import find_manifests, read_manifest
 from ..native.documents import identity_of, is_native
 from ..native.judge import Surroundings
 from ..policy.parse import ParsedPolicies
-from .run import Done, Policies, about_exceptions
+from .run import Done, Policies, about_exceptions, assumptions
 
 CLUSTER: Final = "cluster"
 """The name that messages have in place of a file's name if an object comes from a cluster."""
@@ -128,13 +126,12 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
         report=report,
         texts={},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
-        notes=(policies.counted(snapshot),),
+        notes=(policies.counted(snapshot), *assumptions(report)),
         talk=(
             *(natives.talk() if natives else ()),
             *gathered.talk,
             *_talk(request, parsed),
             *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
-            *starmap(unlabelled_text, report.unknown_namespaces.items()),
             *map(str, problems),
             *map(str, about_exceptions(parsed, request.now)),
             *objects.problems,

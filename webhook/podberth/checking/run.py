@@ -5,7 +5,7 @@ import os
 import sys
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -206,6 +206,22 @@ def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ..
     return tuple(sorted([*without_effect(parsed.exceptions, now), *of_unknown(parsed.exceptions, names)]))
 
 
+def assumptions(report: Report) -> Iterator[str]:
+    """Yield the lines for the user about Namespaces that no given file has, and about pods that fit no known node."""
+    yield from starmap(unlabelled_text, report.unknown_namespaces.items())
+    if report.fits_no_node:
+        yield unplaced_text(report.fits_no_node)
+
+
+def _held_back(report: Report) -> Iterator[str]:
+    """Yield a line for the user about the policies whose rollout leaves out a workload; nothing if there are none.
+
+    The report about live workloads has such lines itself.
+    """
+    if held_back := sorted({name for result in report.results for name in result.held_back}):
+        yield f"rollout: not asked about all workloads here: {', '.join(held_back)}; to ask about all: --as rolled-out"
+
+
 def policies_in(*folders: Path | None) -> Policies:
     """Return the policies in the files below some folders; None stands for the policies that podberth ships.
 
@@ -254,8 +270,8 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
             policies.counted(snapshot),
             *(natives.talk() if natives else ()),
             *(() if request.objects else (_NO_NODE,)),
-            *starmap(unlabelled_text, found.unknown_namespaces.items()),
-            *((unplaced_text(found.fits_no_node),) if found.fits_no_node else ()),
+            *assumptions(found),
+            *_held_back(found),
         ),
         talk=(
             *map(str, problems),

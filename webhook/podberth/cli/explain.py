@@ -69,6 +69,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_cluster_files(parser)
     parser.add_argument("--policy", metavar="NAME", default="", help="show only this policy; all are evaluated")
     parser.add_argument(
+        "--brief",
+        action="store_true",
+        help="text: what is written and said, and of each policy that does not apply the condition that is false",
+    )
+    parser.add_argument(
         "--namespace",
         metavar="NAME",
         default=DEFAULT_NAMESPACE,
@@ -117,7 +122,8 @@ def run(arguments: argparse.Namespace) -> int:
         from .terminal import Terminal  # noqa: PLC0415 - as above
 
         def render(stream: TextIO) -> None:
-            show(found, Terminal.of(stream) if stream.isatty() else Terminal(stream, colour=False, width=_PIPED))
+            terminal = Terminal.of(stream) if stream.isatty() else Terminal(stream, colour=False, width=_PIPED)
+            show(found, terminal, brief=arguments.brief)
 
         write(render, "")
     if any(each.unjudged for each in found):

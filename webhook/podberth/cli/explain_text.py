@@ -1,7 +1,7 @@
 """The text output of ``podberth explain``: a block for each policy, with a tree of the evaluated expressions."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..check.report.styled_lines import Line, Span, visible
 from ..wellknown import POLICY_KIND
 from ..words import listed
 from ..workload.gpus import gpu_facts
+from . import explain_brief
 from .terminal import Terminal, columns, cut
 
 _NARROWEST_VALUE = 16
@@ -22,23 +23,21 @@ _VERDICTS = {"denied": "bold red", "mutated": "bold green", "unchanged": "bold"}
 _ACTIONS = {"deny": "bold red", "error": "red", "warn": "yellow", "conflict": "yellow", "skip": "yellow"}
 
 
-def show(subjects: Sequence[ExplainedPod], terminal: Terminal) -> None:
-    """Print the explanations of all pods."""
+def show(subjects: Sequence[ExplainedPod], terminal: Terminal, *, brief: bool = False) -> None:
+    """Print the explanations of all pods; with ``brief``, without the values of the expressions."""
     for number, subject in enumerate(subjects):
         if number:
             terminal.line()
-        _show(subject, terminal)
+        _show(subject, terminal, brief=brief)
 
 
-def _show(subject: ExplainedPod, terminal: Terminal) -> None:
+def _show(subject: ExplainedPod, terminal: Terminal, *, brief: bool) -> None:
     explanation = subject.explanation
     whose = f"{subject.namespace}/{subject.name}" if subject.namespace else subject.name
     name = f"{subject.kind} {whose}" + (f" {subject.path}" if subject.path else "")
     verdict = Span(explanation.verdict, _VERDICTS[explanation.verdict])
     terminal.put([Line((Span(f"{subject.file}:{subject.line} {name}: ", "bold"), verdict))])
-    for policy in explanation.policies:
-        for asking in _distinct_reviews(policy):
-            terminal.put(_drawn(_block(policy, asking), terminal.width))
+    terminal.put((explain_brief.lines if brief else _trees)(explanation.policies, terminal.width))
     for line in explanation.denial.splitlines():
         terminal.paragraph(line, "bold red", first=[Span("denied:  ", "bold red")])
     for warning in explanation.warnings:
@@ -48,6 +47,12 @@ def _show(subject: ExplainedPod, terminal: Terminal) -> None:
     if subject.is_pod:
         _show_nodes(subject, terminal)
     terminal.put([Line((Span("verdict: "), verdict))])
+
+
+def _trees(policies: Iterable[Explained], width: int) -> Iterator[Line]:
+    for policy in policies:
+        for asking in _distinct_reviews(policy):
+            yield from _drawn(_block(policy, asking), width)
 
 
 def _show_nodes(subject: ExplainedPod, terminal: Terminal) -> None:

@@ -8,7 +8,7 @@ import sys
 from ipaddress import ip_address
 from pathlib import Path
 
-from ..errors import UsageError
+from ..errors import PodberthError, UsageError
 from ..files.reading import MAX_POLICY_BYTES, named_text
 from ..playground.live import LiveCluster
 from ..playground.server import Playground
@@ -20,6 +20,7 @@ from .exitcodes import ExitCode
 from .output import talk
 
 _TEXTS = ("policy", "workload", "cluster")
+_UNREAD = "# The objects of the live cluster, as soon as it is read.\n"
 _ACCESS = {"--kubeconfig": "kubeconfig", "--context": "context"}
 
 
@@ -84,9 +85,20 @@ async def _serve(playground: Playground, address: Address) -> None:
         sys.stdout.write(f"{playground.url}\n")
         sys.stdout.flush()
         talk(["open this address in a browser; Ctrl-C ends the page"])
+        reading = asyncio.create_task(_say_unread(playground.live))
         await stopped.wait()
+        reading.cancel()
     finally:
         await playground.stop()
+
+
+async def _say_unread(live: LiveCluster | None) -> None:
+    """Print a line if the live cluster cannot be read; the page says so, too, and reads it again."""
+    try:
+        if live is not None:
+            await live.text()
+    except PodberthError as error:
+        talk([f"--live: the cluster cannot be read: {error}; the page shows none of its nodes, and tries again"])
 
 
 def _session(arguments: argparse.Namespace) -> Session:
@@ -98,6 +110,8 @@ def _session(arguments: argparse.Namespace) -> Session:
             raise UsageError(f"{arguments.session}: got no JSON, want a file that the page has saved") from error
     files = {name: getattr(arguments, name) for name in _TEXTS}
     texts = {name: named_text(file, MAX_POLICY_BYTES) for name, file in files.items() if file is not None}
+    if arguments.live:  # nodes of an example or a session would be taken for those of the cluster
+        texts.setdefault("cluster", _UNREAD)
     if arguments.namespace is not None:
         texts["namespace"] = arguments.namespace
     return session_of({**session.as_json(), **texts})

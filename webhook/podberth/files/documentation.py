@@ -52,7 +52,8 @@ def search(words: str) -> list[str]:
     """Return the sections whose title or text has all the words, as PAGE#SECTION, the best first.
 
     A section does not count with the words of the sections below it. A word may be the beginning of a longer one; case
-    does not matter. Sections whose title has the words come first, then those with most of them; decisions (adr) last.
+    does not matter. A title is the name of the page and the heading of the section. Titles with most of the words come
+    first, of these the shortest; then the sections in which the words occur most often. Decisions (adr) come last.
     """
     wanted = [re.compile(rf"(?<!\w){re.escape(each)}", re.IGNORECASE) for each in words.split()]
     if not wanted:
@@ -65,9 +66,11 @@ def search(words: str) -> list[str]:
         for (start, level, title), end in zip(headings, ends, strict=True):
             counts = [len(each.findall("".join(lines[start:end]))) for each in wanted]
             if all(counts):
-                titled = all(each.search(lines[start]) for each in wanted)
+                whole = f"{name} {lines[start]}".lower()
+                titled = sum(bool(each.search(whole)) for each in wanted)
+                length = len(set(re.findall(r"\w+", whole))) if titled else 0
                 where = name if level == 1 else f"{name}#{title}"
-                found.append((name.startswith("adr/"), not titled, -sum(counts), where))
+                found.append((name.startswith("adr/"), -titled, length, -sum(counts), where))
     return list(dict.fromkeys(where for *_, where in sorted(found)))
 
 

@@ -312,8 +312,6 @@ class BoundPolicies:
             return False
         if met and self.watch is not None:
             self.watch.matched(case.bound.compiled, params)
-        elif not met:
-            self._pass_over(case.bound, "matchConditions: one is false")
         return met
 
     def _pass_over(self, bound: Bound, why: str) -> None:

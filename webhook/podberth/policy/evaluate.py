@@ -129,7 +129,10 @@ class Evaluation:
                 answers.append(self.value(each))
             except EvaluationError as error:
                 answers.append(error)
-        return combine(self.policy, answers)
+        holds = combine(self.policy, answers)
+        if not holds and self.watch is not None:
+            self.watch.passed_over(self.policy, false_condition(self.policy, answers))
+        return holds
 
     def mutations(self) -> list[Asked]:
         """Return the mutations that apply, in the policy's order.
@@ -243,6 +246,12 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
     if failed:
         raise ConditionsError(failed)
     return True
+
+
+def false_condition(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> str:
+    """Return the message that names the first matchCondition that is false; ``answers`` are those of ``combine``."""
+    name, _ = policy.conditions[list(answers).index(False)]
+    return f"matchConditions {name}: false"
 
 
 def failing_variables(

@@ -8,7 +8,7 @@ come first, and the summary has the true counts. ``-o sarif`` has a higher limit
 from collections.abc import Iterator
 
 from ..result import Finding, Report, Result
-from .results import STDIN, by_file, reasons, sentence, shown, skipped, summary, title
+from .results import STDIN, by_file, place, reasons, sentence, shown, skipped, summary, title
 from .styled_lines import inert, visible
 
 
@@ -43,8 +43,9 @@ def _finding(level: str, result: Result, finding: Finding) -> str:
 
 
 def _command(level: str, result: Result, line: int, head: str, text: str) -> str:
-    where = {} if result.file == STDIN else {"file": result.file.removeprefix("./"), "line": str(line or "")}
-    return command(level, text, **where, title=head)
+    if result.file == STDIN:  # GitHub has no such file
+        return command(level, f"{place(result.file, line)}: {text}", title=head)
+    return command(level, text, file=result.file.removeprefix("./"), line=str(line or ""), title=head)
 
 
 def command(level: str, text: str, **properties: str) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
 from ..result import Finding, Report, Result
-from .results import STDIN, by_file, place, reasons, sentence, shown, title
+from .results import STDIN, by_file, heading, place, reasons, sentence, shown, title
 from .styled_lines import inert, visible
 
 Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
@@ -105,7 +105,7 @@ def _case(result: Result) -> JunitCase:
     findings: tuple[Finding, ...] = {"failure": result.denials, "error": result.errors}.get(outcome, ())
     message = sentence(findings[0]) if findings else result.verdict
     if outcome == "skipped":
-        message = result.warnings[0].message if result.warnings else f"{result.kind or 'this'} makes no pods"
+        message = next((each.message for each in (*result.warnings, *result.notes)), heading(result))
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
     return JunitCase(
         file=result.file,

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ...kube.json_patch import Operation, steps_of
-from ..result import RECORD, VERDICTS, DocumentChange, Finding, Report, Result
+from ..result import RECORD, VERDICTS, DocumentChange, Finding, Report, Result, Verdict
 
 STDIN = "-"
+_WITHOUT_PODS: Final = "without pods"
+_NOT_CHECKED: Final = "not checked"
 
 
 def title(result: Result) -> str:
@@ -72,14 +74,19 @@ def _without_record(changes: Iterable[DocumentChange]) -> tuple[DocumentChange, 
 
 def summary(report: Report) -> str:
     """Return one sentence with the counts of a report."""
-    counts = [(verdict, report.count(verdict)) for verdict in VERDICTS]
-    said = [
-        number(count, "error") if verdict == "error" else f"{count} {verdict}" for verdict, count in counts if count
-    ]
+    said = [_counted(verdict, report) for verdict in VERDICTS if report.count(verdict)]
     warnings = sum(len(result.warnings) for result in report.results)
     said += [number(warnings, "warning")] if warnings else []
     found = f"{number(report.documents, 'document')} in {number(report.files, 'file')}"
     return f"{found}: {', '.join(said)}" if said else f"{found}: nothing to check"
+
+
+def _counted(verdict: Verdict, report: Report) -> str:
+    count, later = report.count(verdict), sum(each.changes_later for each in report.results)
+    if verdict == "error":
+        return number(count, "error")
+    of_them = f" ({later} of them changed on admission)" if verdict == "unchanged" and later else ""
+    return f"{count} {verdict}{of_them}"
 
 
 def skipped(report: Report) -> list[tuple[str, str]]:
@@ -87,11 +94,16 @@ def skipped(report: Report) -> list[tuple[str, str]]:
 
     Documents "without pods" have nothing to check. Others are "not checked": a message of theirs says why.
     """
-    found: dict[str, list[Result]] = {"without pods": [], "not checked": []}
+    found: dict[str, list[Result]] = {_WITHOUT_PODS: [], _NOT_CHECKED: []}
     for each in report.results:
         if each.verdict == "skipped":
-            found["not checked" if each.path or each.warnings or each.notes else "without pods"].append(each)
-    return [(heading, _kinds(results)) for heading, results in found.items() if results]
+            found[heading(each)].append(each)
+    return [(named, _kinds(results)) for named, results in found.items() if results]
+
+
+def heading(skipped: Result) -> str:
+    """Return the heading under which the summary counts a skipped document."""
+    return _NOT_CHECKED if skipped.path or skipped.warnings or skipped.notes else _WITHOUT_PODS
 
 
 def _kinds(results: Iterable[Result]) -> str:

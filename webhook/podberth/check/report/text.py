@@ -54,7 +54,7 @@ def lines(report: Report, shown: Shown = ALL) -> Iterator[Line]:
 
 def _head(result: Result) -> Line:
     # The notes have the writes that only admission can make.
-    later = " here, changed on admission" if result.verdict == "unchanged" and result.wrote else ""
+    later = " here, changed on admission" if result.changes_later else ""
     verdict = Span(f"{result.verdict}{later}", _VERDICTS[result.verdict])
     style = "bold" if result.verdict not in ("unchanged", "skipped") else ""
     where = Span(f"{place(result.file, result.line)} ", "cyan")

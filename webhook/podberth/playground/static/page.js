@@ -166,6 +166,8 @@ function value(found) {
 
 // ---- a live cluster ------------------------------------------------------------------------------------------------
 
+let read = "not read yet"; // when the live cluster was read
+
 async function follow() {
   if (at("follow").checked) {
     try {
@@ -173,9 +175,10 @@ async function follow() {
       const found = await response.json();
       if (!response.ok) throw new Error(found.message);
       if (at("follow").checked && found.text !== editors.cluster.text()) editors.cluster.replace(found.text);
-      at("read").textContent = `read at ${new Date().toLocaleTimeString()}`;
+      read = `read at ${new Date().toLocaleTimeString()}`;
+      at("read").textContent = read;
     } catch (error) {
-      at("read").textContent = `not read: ${error.message}`;
+      at("read").textContent = `the cluster cannot be read: ${error.message} (${read})`;
     }
   }
   setTimeout(follow, FOLLOW_MILLISECONDS);
