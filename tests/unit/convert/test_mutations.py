@@ -9,10 +9,12 @@ import yaml
 from converted import Both, back, cases, converted, random_pods, shipped_policies
 from natives import apply_configuration, json_patch, mutating
 from pages import ROOT
+from podberth.convert.mutations import LEFT_OUT
 from podberth.convert.patches import as_maps, as_object, as_patches, written_by_object, written_by_patches
 from podberth.convert.result import Converted
 from podberth.kube.schema import PodSchema
 from podberth.lint.runner import lint
+from podberth.policy.model import CONCERNS
 from snapshots import environment, policy
 
 SHIPPED = {name: (folder, text) for folder, name, text in shipped_policies()}
@@ -74,6 +76,10 @@ def agree(both: Both, given: list[dict[str, Any]]) -> Counter[bool]:
 
 def lines(found: Converted) -> list[str]:
     return [f"{each.where}: {each.message.removeprefix('left out: ')}" for each in found.left_out]
+
+
+def test_each_mutation_is_converted_or_left_out_for_a_reason() -> None:
+    assert set(CONCERNS) == {each for each in CONCERNS if f"{each}:" in str(ENTRIES)} | LEFT_OUT.keys()
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -19,7 +19,7 @@ from .patches import as_object, as_patches, written_by_object, written_by_patche
 from .result import Document
 
 _SYSTEM: Final = "which system places the pod's gang decides about it, and a native policy does not know that"
-_LEFT_OUT: Final[Mapping[str, str]] = {
+LEFT_OUT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("nodeSelector", "nodeAffinity", "topology", "gang", "schedulerName", "resources"), _SYSTEM),
     "resourceClaims": "whether the cluster has the template is not in the pod",
     "priorityClassName": "the API server has computed the pod's priority before, and refuses another class",
@@ -121,7 +121,7 @@ class Mutations:
         Raises:
             NotSaidError: the mutation cannot be converted.
         """
-        if why := _LEFT_OUT.get(item.concern):
+        if why := LEFT_OUT.get(item.concern):
             raise NotSaidError((), f"{item.concern}: {why}")
         when = self._compiled(("when",), item.when) if item.when is not None else None
         if when is not None and when.type not in (BOOL, DYN):
