@@ -150,13 +150,15 @@ PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --
         (f"{{pod: {{containers: [{ASKING[:-1]}, commands: {{pre: run}}}}]}}}}", [UNKNOWN]),
         ("{engine: {containers: [{name: c}]}}", []),
         ("{worker: {limits: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
-        ("{resourceName: nvidia.com/gpu}", [UNKNOWN]),
+        ("{resources: {requests: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
+        ("{resourceName: nvidia.com/gpu}", []),
+        ("{minTargetUtilization: {nvidia.com/gpu: '0.7'}}", []),
         ("{tolerations: [{key: nvidia.com/gpu, operator: Exists}]}", []),
         ("{containers: []}", []),
         ("{steps: [{name: a}]}", []),
     ],
 )
-def test_of_an_unknown_kind_a_warning_is_said_where_it_names_accelerators(spec: str, said: list[str]) -> None:
+def test_of_an_unknown_kind_a_warning_is_said_where_it_asks_for_accelerators(spec: str, said: list[str]) -> None:
     result = one(f"apiVersion: x.io/v1\nkind: Flow\nmetadata: {{name: f}}\nspec: {spec}\n")
     assert (result.verdict, [each.message for each in result.warnings]) == ("skipped", said)
 

@@ -126,6 +126,12 @@ def patch_result(file: SourceFile) -> Result:
     return replace(skipped_file(file.name, "kustomize patch"), notes=(finding,))
 
 
+def excerpt_result(file: str, line: int) -> Result:
+    """Return the result for a document at ``line`` that cannot be read because lines of it are left out."""
+    finding = Finding(policy="", message='lines are left out by "...": nothing of it is checked', field="", line=line)
+    return replace(skipped_file(file, "excerpt", line), notes=(finding,))
+
+
 def folded(results: Iterable[Result]) -> Iterator[Result]:
     """Yield the results, with the results of all unexpanded templates in one folder combined into one.
 
@@ -147,6 +153,8 @@ def _templates(folder: str, found: list[Result]) -> Result:
     first = found[0]
     files = list(dict.fromkeys(each.file for each in found))
     several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
-    message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
+    is_chart = any("helm template" in error.message for each in found for error in each.errors)
+    how = "expand first, as in: helm template … | podberth check -" if is_chart else "fill in first"
+    message = f"{several} and no YAML yet; {how}"
     finding = Finding(policy="", message=message, field="", line=first.line)
     return replace(skipped_file(first.file, _TEMPLATE, first.line), warnings=(finding,))
