@@ -163,6 +163,14 @@ def test_of_an_unknown_kind_a_warning_is_said_where_it_asks_for_accelerators(spe
     assert (result.verdict, [each.message for each in result.warnings]) == ("skipped", said)
 
 
+def test_a_kind_that_is_not_checked_is_a_warning_once_and_a_note_at_each_further_object() -> None:
+    flow = "apiVersion: x.io/v1\nkind: Flow\nmetadata: {name: a}\nspec: {limits: {nvidia.com/gpu: 1}}\n"
+    other = flow.replace("Flow", "Other")
+    report = checked(f"{flow}---\n{flow}", f"{other}---\n{flow}")
+    assert [(len(each.warnings), len(each.notes)) for each in report.results] == [(1, 0), (0, 1), (1, 0), (0, 1)]
+    assert report.results[1].notes[0].message == UNKNOWN
+
+
 def test_a_release_of_a_chart_is_to_be_rendered_first() -> None:
     values = "{values: {resources: {limits: {nvidia.com/gpu: 1}}}}"
     result = one(f"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: f}}\nspec: {values}\n")

@@ -36,6 +36,7 @@ from .other_files import (
     is_foreign,
     is_other_data,
     is_part_of_a_tool,
+    kinds_once,
     patch_result,
     skipped_file,
 )
@@ -82,7 +83,7 @@ class Checked:
 def report(checked: Sequence[Checked]) -> Report:
     """Return the report about the results of several files, in the order of the files."""
     return Report(
-        results=tuple(folded(result for each in checked for result in each.results)),
+        results=tuple(kinds_once(folded(result for each in checked for result in each.results))),
         files=len(checked),
         documents=sum(each.documents for each in checked),
     )

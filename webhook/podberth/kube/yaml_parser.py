@@ -275,7 +275,7 @@ class _Composer:
         value, place = self._value(event, position, depth + 1)
         if isinstance(value, int):
             return str(value).lower() if isinstance(value, bool) else str(value)
-        if isinstance(value, str) and isinstance(event, yaml.ScalarEvent):
+        if isinstance(value, str) and isinstance(event, (yaml.ScalarEvent, yaml.AliasEvent)):
             return value
         got = (
             f"{event.value:.{_LONGEST}}, which kubectl reads as {kind_of(value)}"
