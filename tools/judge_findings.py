@@ -122,19 +122,18 @@ def findings(folder: Path, topology: Path | None) -> Iterator[Found]:
 
 
 def said(folder: Path, topology: Path | None) -> Iterator[tuple[Found, bool]]:
-    """Yield what a check says of all manifests of a folder, each with whether it is a note, which nobody judges."""
+    """Yield (finding, whether it is a note) for all manifests of a folder; nobody judges notes."""
     option = ["--topology", str(topology)] if topology else []
     command = [sys.executable, "-I", "-m", "podberth", "check", "-o", "json", *option, str(folder)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     for result in json.loads(done.stdout)["results"]:
         place, _, path = str(Path(result["file"]).relative_to(folder)).partition("/")
         document = f"{result['kind']}/{result['name']}"
-        told = (*result["denials"], *result["warnings"], *result["errors"])
-        of_notes = [(each, True) for each in result["notes"]]
-        for each, is_note in (*((each, False) for each in told), *of_notes):
+        judged = [*result["denials"], *result["warnings"], *result["errors"]]
+        for at, each in enumerate([*judged, *result["notes"]]):
             # That several files of a folder are templates names the folder as it lies here
             message = each["message"].replace(f"{folder}/", "")
-            yield Found(place.replace("+", "/", 1), path, document, each["policy"], message), is_note
+            yield Found(place.replace("+", "/", 1), path, document, each["policy"], message), at >= len(judged)
 
 
 def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:
