@@ -55,11 +55,15 @@ def main(arguments: Sequence[str] | None = None, judgements: Path = JUDGEMENTS, 
     chosen = {place for place, name in sets(manifests).items() if options.set in {None, name}}
     judged = verdicts(judgements)
     found: dict[Found, set[str]] = {}
+    notes: set[Found] = set()
     for topology in options.topology or [None]:
-        for each in findings(options.folder, topology):
-            found.setdefault(each, set()).add(run_name(topology))
+        for each, is_note in said(options.folder, topology):
+            if is_note:
+                notes.add(each)
+            else:
+                found.setdefault(each, set()).add(run_name(topology))
     runs = {run_name(topology) for topology in options.topology or [None]}
-    missing = lost(judged, found, options.folder, runs)
+    missing = lost(judged, {*found, *notes}, options.folder, runs)
     printed = {each: verdict_of(each, judged) for each in found} | dict.fromkeys(missing, "lost")
     listed = {each for each in printed if options.set is None or (each.repository, each.path) in chosen}
     wanted = sorted(each for each in listed if options.policy in {None, each.policy})
@@ -114,16 +118,22 @@ def lost(judged: Mapping[Found, Judgement], found: Collection[Found], folder: Pa
 
 def findings(folder: Path, topology: Path | None) -> Iterator[Found]:
     """Yield the denials, warnings and errors on all manifests of a folder."""
+    return (each for each, is_note in said(folder, topology) if not is_note)
+
+
+def said(folder: Path, topology: Path | None) -> Iterator[tuple[Found, bool]]:
+    """Yield (finding, whether it is a note) for all manifests of a folder; nobody judges notes."""
     option = ["--topology", str(topology)] if topology else []
     command = [sys.executable, "-I", "-m", "podberth", "check", "-o", "json", *option, str(folder)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     for result in json.loads(done.stdout)["results"]:
         place, _, path = str(Path(result["file"]).relative_to(folder)).partition("/")
         document = f"{result['kind']}/{result['name']}"
-        for each in (*result["denials"], *result["warnings"], *result["errors"]):
+        judged = [*result["denials"], *result["warnings"], *result["errors"]]
+        for at, each in enumerate([*judged, *result["notes"]]):
             # That several files of a folder are templates names the folder as it lies here
             message = each["message"].replace(f"{folder}/", "")
-            yield Found(place.replace("+", "/", 1), path, document, each["policy"], message)
+            yield Found(place.replace("+", "/", 1), path, document, each["policy"], message), at >= len(judged)
 
 
 def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:

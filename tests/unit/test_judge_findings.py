@@ -53,7 +53,7 @@ def test_each_gang_is_of_a_listed_manifest_and_counts_its_roles(line: str) -> No
 def test_no_repository_is_in_two_sets() -> None:
     found = Counter(name for _, name in {(repository, name) for (repository, _), name in sets(MANIFESTS).items()})
     more = {"second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"}
-    assert found.keys() == {"first", "unseen", *more, "thirteenth"}
+    assert found.keys() == {"first", "unseen", *more, "thirteenth", "fourteenth"}
     assert found.total() == len({repository for repository, _ in sets(MANIFESTS)})
 
 
@@ -163,3 +163,15 @@ def test_each_topology_of_the_judgements_is_one(name: str, tmp_path: Path) -> No
     (tmp_path / "o+r").mkdir()
     (tmp_path / "o+r/p.yaml").write_text(POD, encoding="utf-8")
     assert len(list(findings(tmp_path, ROOT / f"tests/precision/topology-{name}.yaml"))) == 1
+
+
+FLOW = "apiVersion: x.io/v1\nkind: Flow\nmetadata: {name: a}\nspec: {limits: {nvidia.com/gpu: 1}}\n"
+
+
+def test_a_useful_finding_that_is_a_note_now_is_not_lost(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    small.manifest.write_text(FLOW, encoding="utf-8")
+    small.judge(verdict="useful")
+    small.manifest.with_name("before.yaml").write_text(FLOW, encoding="utf-8")  # has the one warning about the kind
+    small.run()
+    out = capsys.readouterr().out
+    assert ("before.yaml" in out, "pod.yaml" in out, "\nlost" in out) == (True, False, False)

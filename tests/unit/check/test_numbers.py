@@ -80,6 +80,28 @@ def test_words_in_capitals_that_stand_for_numbers_are_placeholders() -> None:
     assert error.message == "got the placeholder gpus_placeholder, want a number; fill it in first"
 
 
+def test_a_word_that_says_it_is_of_a_template_is_a_placeholder() -> None:
+    [error] = one(of("limits: {nvidia.com/gpu: template-num-gpus}")).errors
+    assert error.message == "got the placeholder template-num-gpus, want a number; fill it in first"
+
+
+@pytest.mark.parametrize(
+    ("limits", "want"),
+    [
+        ("{'${GPU}': 1}", "the placeholder ${GPU}, want the name of a resource"),
+        ("{'${GPU}': '${N}'}", "placeholders ${GPU}, ${N} (line 6), want numbers and names of resources"),
+    ],
+)
+def test_a_placeholder_for_the_name_of_a_resource_is_one_as_those_for_numbers_are(limits: str, want: str) -> None:
+    [error] = one(of(f"limits: {limits}")).errors
+    assert error.message == f"got {want}; expand it first, for example: envsubst < FILE | podberth check -"
+
+
+def test_a_template_that_is_not_helms_is_to_be_filled_in() -> None:
+    assert one(of("limits: {nvidia.com/gpu: '{{ gpus }}'}")).errors[0].message.endswith("; fill it in first")
+    assert "helm template" in one(of("limits: {nvidia.com/gpu: '{{ .Values.n }}'}")).errors[0].message
+
+
 def test_a_deadline_that_argo_fills_in_is_no_placeholder() -> None:
     head = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n  templates:\n"
     deadline = "activeDeadlineSeconds: '{{inputs.parameters.deadline}}'"

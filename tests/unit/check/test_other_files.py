@@ -118,6 +118,37 @@ def test_templates_of_a_folder_are_reported_once_and_what_stands_beside_them_is_
     assert found[1].warnings[0].message.startswith("2 files of t are templates and no YAML yet; expand")
 
 
+def test_a_template_that_is_not_helms_is_a_note() -> None:
+    [result] = results(("a.yaml", TEMPLATE.replace(".Values.", "")[: TEMPLATE.index("  {{-")] + "  - x: {{ X }}\n"))
+    assert result.notes[0].message == "this is a template and no YAML yet; nothing of it is checked"
+    assert result.warnings == ()
+
+
+def test_a_workload_of_a_folder_without_containers_may_be_a_patch_and_has_a_note() -> None:
+    text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {priority: 1}}}\n"
+    [result] = results(("a.yaml", text))
+    assert (result.verdict, result.errors, len(result.notes)) == ("skipped", (), 1)
+    assert "it is a patch" in result.notes[0].message
+    assert results(("a.yaml", text), found=False)[0].verdict == "error"
+
+
+@pytest.mark.parametrize("mark", ["...", "    ...", "  …"])
+def test_an_excerpt_of_a_folder_is_a_note(mark: str) -> None:
+    excerpt = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n{mark}\n  containers: [{{name: c}}]\n"
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {containers: [{name: c, image: i}]}\n"
+    *before, last = results(("a.yaml", f"{excerpt}---\n{pod}"))
+    assert {each.verdict for each in before} == {"skipped"}
+    [said] = [note.message for each in before if each.kind == "excerpt" for note in each.notes]
+    assert said == 'lines are left out by "...": nothing of it is checked'
+    assert (last.name, last.verdict) == ("b", "unchanged")
+    assert "error" in {each.verdict for each in results(("a.yaml", excerpt), found=False)}
+
+
+def test_a_broken_document_that_ends_with_three_dots_is_an_error() -> None:
+    [result] = results(("a.yaml", "apiVersion: v1\nkind: Pod\nspec: [\n...\n"))
+    assert result.verdict == "error"
+
+
 def test_a_broken_document_beside_a_template_of_another_program_is_an_error() -> None:
     rule = "a: 1\nsummary: rate of {{ $labels.pod }}\n"
     assert [each.verdict for each in results(("a.yaml", f"{rule}---\nb: [\n"))] == ["skipped", "error"]

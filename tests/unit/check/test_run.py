@@ -150,15 +150,25 @@ PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --
         (f"{{pod: {{containers: [{ASKING[:-1]}, commands: {{pre: run}}}}]}}}}", [UNKNOWN]),
         ("{engine: {containers: [{name: c}]}}", []),
         ("{worker: {limits: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
-        ("{resourceName: nvidia.com/gpu}", [UNKNOWN]),
+        ("{resources: {requests: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
+        ("{resourceName: nvidia.com/gpu}", []),
+        ("{minTargetUtilization: {nvidia.com/gpu: '0.7'}}", []),
         ("{tolerations: [{key: nvidia.com/gpu, operator: Exists}]}", []),
         ("{containers: []}", []),
         ("{steps: [{name: a}]}", []),
     ],
 )
-def test_of_an_unknown_kind_a_warning_is_said_where_it_names_accelerators(spec: str, said: list[str]) -> None:
+def test_of_an_unknown_kind_a_warning_is_said_where_it_asks_for_accelerators(spec: str, said: list[str]) -> None:
     result = one(f"apiVersion: x.io/v1\nkind: Flow\nmetadata: {{name: f}}\nspec: {spec}\n")
     assert (result.verdict, [each.message for each in result.warnings]) == ("skipped", said)
+
+
+def test_a_kind_that_is_not_checked_is_a_warning_once_and_a_note_at_each_further_object() -> None:
+    flow = "apiVersion: x.io/v1\nkind: Flow\nmetadata: {name: a}\nspec: {limits: {nvidia.com/gpu: 1}}\n"
+    other = flow.replace("Flow", "Other")
+    report = checked(f"{flow}---\n{flow}", f"{other}---\n{flow}")
+    assert [(len(each.warnings), len(each.notes)) for each in report.results] == [(1, 0), (0, 1), (1, 0), (0, 1)]
+    assert report.results[1].notes[0].message == UNKNOWN
 
 
 def test_a_release_of_a_chart_is_to_be_rendered_first() -> None:

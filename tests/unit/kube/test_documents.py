@@ -71,6 +71,16 @@ def test_for_a_reader_that_wants_it_the_last_of_a_duplicate_key_counts() -> None
     assert (first.positions.at(("a", "b")).line, second.repeated) == (3, ())
 
 
+def test_an_alias_of_a_string_is_a_key() -> None:
+    [found], problems = load_documents("a: &name app\nb:\n  *name : 1\n", "f.yaml")
+    assert (found.document, problems) == ({"a": "app", "b": {"app": 1}}, [])
+
+
+def test_a_duplicate_key_whose_first_value_is_null_loses_nothing() -> None:
+    [found], _ = load_documents("a:\na: 1\n", "f.yaml", last_wins=True)
+    assert (found.document, found.repeated) == ({"a": 1}, ())
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [

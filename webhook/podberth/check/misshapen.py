@@ -17,11 +17,11 @@ _BUILT_IN: Final = frozenset(
 )
 
 
-def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]]:
+def misshapen(template: Template, api_version: str, *, named: bool) -> Iterator[tuple[str, Path]]:
     """Yield (message, path) for each error in a template; ``api_version`` is the document's apiVersion.
 
     Quantities are checked only if all types are right, and the number of containers only if all quantities are right,
-    too.
+    too. ``named`` says whether the user named the file: a file of a folder may be a patch, which has no containers.
     """
     found: list[tuple[str, Path]] = []
     unfilled: dict[str, Path] = {}
@@ -39,6 +39,6 @@ def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]
         found.insert(0, (f"got {what} {shown([*unfilled])}; {advice(first, api_version)}", unfilled[first]))
     if not found:
         found += [(wrong, place_of(template, path)) for path, wrong in refused(template.pod)]
-    if not found and api_version in _BUILT_IN and not (template.pod.get("spec") or {}).get("containers"):
+    if not found and named and api_version in _BUILT_IN and not (template.pod.get("spec") or {}).get("containers"):
         found.append(("got no containers, want at least one", place_of(template, ("spec", "containers"))))
     yield from found

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ..kinds.dossiers import DOSSIERS
+from ..kube import mishaps
 from ..kube.object_names import is_qualified
 from ..kube.paths import Path
 from ..kube.pod import containers, repeated_names, spec
@@ -21,8 +22,10 @@ _ONE: Final = (
     r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)"
 )
 # In the place of a number, words in capitals are a placeholder, too: GPU_COUNT, PLACEHOLDER_NUM_NODES; and so is a
-# word that says that it is one: replicas_placeholder.
-_PLACEHOLDER: Final = re.compile(rf"\s*(?:{_ONE}[\w.]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z_-]*placeholder[a-z_-]*)\s*")
+# word that says that it is one: replicas_placeholder, template-num-nodes.
+_PLACEHOLDER: Final = re.compile(
+    rf"\s*(?:{_ONE}[\w.]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z_-]*(?:placeholder|template)[a-z_-]*)\s*"
+)
 # The message of workload.gangs about a role whose number of pods cannot be read
 _QUOTED: Final = re.compile(r'^roles: got "([^"]+)" for a number of pods')
 _PART: Final = re.compile(_ONE)
@@ -48,7 +51,8 @@ _NUMBERS: Final = frozenset(
         "terminationGracePeriodSeconds",
     }
 )
-_QUANTITY_HOLDERS: Final = frozenset({("limits",), ("requests",)})
+QUANTITY_HOLDERS: Final = frozenset({("limits",), ("requests",)})
+"""The last step of a path to quantities by resource, as a path."""
 
 # validation.go, IsNativeResource: amounts of other resources are whole
 _NATIVE_DOMAIN: Final = "kubernetes.io/"
@@ -80,7 +84,7 @@ def advice(placeholder: str, api_version: str) -> str:
     if api_version in _FILLED_BY:
         return _EXPAND.format(_FILLED_BY[api_version])
     if "{{" in placeholder or "{%" in placeholder:
-        return _EXPAND.format("helm template …")
+        return mishaps.advice(placeholder)
     if "$" in placeholder:
         return _EXPAND.format("envsubst < FILE")
     return "fill it in first"
@@ -115,7 +119,7 @@ class Numbers(NamedTuple):
     """The placeholders and invalid numbers that prevent a decision on a document's pods, each as (path, text)."""
 
     unfilled: list[tuple[Path, str]]
-    """The placeholders that stand for numbers."""
+    """The placeholders that stand for numbers or for the names of resources."""
     wrong: list[tuple[Path, str]]
     """A message about each integer that no API server accepts."""
     later: list[tuple[Path, str]]
@@ -126,6 +130,8 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
     """Return the placeholders in place of numbers and the invalid integers of a document, in the document's order."""
     found = Numbers([], [], [])
     for path, value in values(document):
+        if path[-2:-1] in QUANTITY_HOLDERS and holds_placeholder(str(path[-1])):
+            found.unfilled.append((path, str(path[-1])[:60]))
         if type(value) is int:
             if not -_INT64 <= value < _INT64:
                 got = value if abs(value) < _SHOWN else "a number"
@@ -157,7 +163,7 @@ def place_of_number(document: dict[str, Any], message: str) -> Path:
 
 
 def _is_number(path: Path) -> bool:
-    return path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS
+    return path[-1] in _NUMBERS or path[-2:-1] in QUANTITY_HOLDERS
 
 
 def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -126,6 +126,12 @@ def patch_result(file: SourceFile) -> Result:
     return replace(skipped_file(file.name, "kustomize patch"), notes=(finding,))
 
 
+def excerpt_result(file: str, line: int) -> Result:
+    """Return the result for a document at ``line`` that cannot be read because lines of it are left out."""
+    finding = Finding(policy="", message='lines are left out by "...": nothing of it is checked', field="", line=line)
+    return replace(skipped_file(file, "excerpt", line), notes=(finding,))
+
+
 def folded(results: Iterable[Result]) -> Iterator[Result]:
     """Yield the results, with the results of all unexpanded templates in one folder combined into one.
 
@@ -143,10 +149,33 @@ def folded(results: Iterable[Result]) -> Iterator[Result]:
             yield _templates(folder, folders[folder])
 
 
+def kinds_once(results: Iterable[Result]) -> Iterator[Result]:
+    """Yield the results; why objects of a kind are not checked is a warning on the first of them, a note on the others.
+
+    Such a warning is at the object's kind.
+    """
+    said: set[str] = set()
+    for each in results:
+        of_kind = [warning for warning in each.warnings if _is_of_kind(each, warning)]
+        again = [warning for warning in of_kind if warning.message in said]
+        said.update(warning.message for warning in of_kind)
+        kept = tuple(warning for warning in each.warnings if warning not in again)
+        yield replace(each, warnings=kept, notes=(*each.notes, *again)) if again else each
+
+
+def _is_of_kind(result: Result, warning: Finding) -> bool:
+    of_kind = warning.field.rpartition(".")[2] == "kind"
+    return result.verdict == "skipped" and of_kind and not warning.policy
+
+
 def _templates(folder: str, found: list[Result]) -> Result:
     first = found[0]
     files = list(dict.fromkeys(each.file for each in found))
     several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
-    message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
+    is_chart = any("helm template" in error.message for each in found for error in each.errors)
+    how = "expand first, as in: helm template … | podberth check -" if is_chart else "nothing of it is checked"
+    message = f"{several} and no YAML yet; {how}"
     finding = Finding(policy="", message=message, field="", line=first.line)
-    return replace(skipped_file(first.file, _TEMPLATE, first.line), warnings=(finding,))
+    result = skipped_file(first.file, _TEMPLATE, first.line)
+    # Programs fill in other templates than Helm's; their authors run no check on the outcome
+    return replace(result, warnings=(finding,)) if is_chart else replace(result, notes=(finding,))

@@ -14,7 +14,7 @@ from ..admission.snapshot import Snapshot
 from ..admission.unlabelled import judging_unlabelled
 from ..admission.unplaced import fits_no_node
 from ..errors import Problem, ReviewError
-from ..kube.mishaps import is_template
+from ..kube.mishaps import is_excerpt, is_template
 from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.patch import Draft, Patch, apply
 from ..kube.paths import Path
@@ -30,7 +30,17 @@ from .misshapen import misshapen
 from .native_writes import OnPod, on_object, on_pod, wrote_by
 from .natives import Natives
 from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number, without_placeholder_names
-from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
+from .other_files import (
+    asserts,
+    excerpt_result,
+    folded,
+    is_foreign,
+    is_other_data,
+    is_part_of_a_tool,
+    kinds_once,
+    patch_result,
+    skipped_file,
+)
 from .place import field_of, named_path, place_in, reads_of, without_field
 from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
 from .sources import Document, Source, SourceFile
@@ -75,7 +85,7 @@ class Checked:
 def report(checked: Sequence[Checked]) -> Report:
     """Return the report about the results of several files, in the order of the files."""
     return Report(
-        results=tuple(folded(result for each in checked for result in each.results)),
+        results=tuple(kinds_once(folded(result for each in checked for result in each.results))),
         files=len(checked),
         documents=sum(each.documents for each in checked),
     )
@@ -95,7 +105,11 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
     elif is_foreign(file) or asserts(file):
         results.append(skipped_file(file.name))
     else:
+        excerpts = [each.line for each in file.problems if file.found and is_excerpt(file.text, each.line)]
+        results += [excerpt_result(file.name, line) for line in excerpts[:1]]
         for problem in file.problems:
+            if problem.line in excerpts:
+                continue
             unexpanded = file.found and is_template(file.text, problem.line)
             results.append(replace(unreadable(problem), unexpanded=unexpanded))
         for source in file.sources:
@@ -269,7 +283,11 @@ class _Object:
         names = list(dict.fromkeys(name for _, name in found))
         lines = sorted({self.source.line(path) for path, _ in found})
         where = f" (line{'s' if len(lines) > 1 else ''} {shown([*map(str, lines)])})" if len(found) > 1 else ""
-        what, want = ("placeholders", "numbers") if len(names) > 1 else ("the placeholder", "a number")
+        what = "placeholders" if len(names) > 1 else "the placeholder"
+        of_resources = {path[-1] == name for path, name in found}
+        want = "numbers" if len(names) > 1 else "a number"
+        if True in of_resources:
+            want = f"{want} and names of resources" if False in of_resources else "the name of a resource"
         how = advice(found[0][1], self.source.api_version)
         return self._finding(f"got {what} {shown(names)}{where}, want {want}; {how}", found[0][0])
 
@@ -339,7 +357,7 @@ class _Object:
         errors about fields that the API server would refuse. podberth cannot decide either if the template has a wrong
         shape or no containers.
         """
-        shape = () if unfilled else misshapen(template, self.source.api_version)
+        shape = () if unfilled else misshapen(template, self.source.api_version, named=self.named)
         errors = [*unfilled, *(self._finding(message, path) for message, path in shape), *refused]
         if errors:
             errors.sort(key=lambda each: each.line)

@@ -12,6 +12,7 @@ from ..kube.unknown_fields import Typed, unknown_fields
 from ..kube.walk import values
 from ..workload.kinds import is_known, row_for
 from .misspelt_fields import misspelt_fields
+from .numbers import QUANTITY_HOLDERS
 from .result import shown
 
 # The field by which a PodSpec is recognised
@@ -62,20 +63,28 @@ def why_without_pods(
         places = " and ".join(".".join(path).replace(".*", "[*]") for path in paths)
         message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"
         return WithoutPods(message, ("kind",))
-    return (
-        WithoutPods(_of_unknown(str(version), str(kind), content, pod), ("kind",))
-        if names_accelerators(content)
-        else None
-    )
+    said = _of_unknown(str(version), str(kind), content, pod) if names_accelerators(content) else ""
+    return WithoutPods(said, ("kind",)) if said else None
 
 
 def _of_unknown(version: str, kind: str, content: Mapping[str, Any], pod: Definitions) -> str:
-    """Return the message that an object is not checked because podberth does not know its kind."""
+    """Return the message that an object is not checked because podberth does not know its kind.
+
+    The message is empty if nothing in the object looks like pods: it has no PodSpec, and asks for no accelerator in
+    limits or requests, but only names one, as a profile of hardware or the configuration of a scheduler does.
+    """
     if (version.partition("/")[0], kind) in _CHARTS:
         return f"got a {kind}, whose pods are those of a chart: nothing of it is checked; {_RENDER}"
     message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
     found = [f"--template-path '{kind}={place}'" for place in places_of_pods(content, pod)]
-    return f"{message}; give the place of its pods: {shown(found, ' ')}" if found else message
+    if found:
+        return f"{message}; give the place of its pods: {shown(found, ' ')}"
+    return message if _requests_accelerators(content) else ""
+
+
+def _requests_accelerators(content: Mapping[str, Any]) -> bool:
+    """Return whether ``limits`` or ``requests`` in a document has the name of an accelerator resource."""
+    return any(above[-1:] in QUANTITY_HOLDERS and recognise(key) is not None for above, key, _ in _fields(content))
 
 
 def names_accelerators(content: Mapping[str, Any]) -> bool:

@@ -275,7 +275,7 @@ class _Composer:
         value, place = self._value(event, position, depth + 1)
         if isinstance(value, int):
             return str(value).lower() if isinstance(value, bool) else str(value)
-        if isinstance(value, str) and isinstance(event, yaml.ScalarEvent):
+        if isinstance(value, str) and isinstance(event, (yaml.ScalarEvent, yaml.AliasEvent)):
             return value
         got = (
             f"{event.value:.{_LONGEST}}, which kubectl reads as {kind_of(value)}"
@@ -333,9 +333,11 @@ def _is_merge(event: yaml.ScalarEvent) -> bool:
 def _is_lost(first: Any, last: Any) -> bool:
     """Return whether a duplicate key loses data: ``last``, the last value, replaces ``first``.
 
-    No data is lost if both are lists and ``last`` has all items of ``first``. Lists with too many pairs of items
-    (_MOST_COMPARED) have to be equal.
+    No data is lost if ``first`` is null, or if both are lists and ``last`` has all items of ``first``. Lists with too
+    many pairs of items (_MOST_COMPARED) have to be equal.
     """
+    if first is None:
+        return False
     if isinstance(first, list) and isinstance(last, list) and len(first) * len(last) <= _MOST_COMPARED:
         return not all(each in last for each in first)
     return bool(first != last)
