@@ -3,6 +3,7 @@
 kubectl finds the plugins by their names: ``kubectl-podberth`` and ``kubectl_complete-podberth``.
 """
 
+import os
 import sys
 from pathlib import PurePath
 
@@ -18,8 +19,20 @@ https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/
 
 def main() -> None:
     """Run the command line and exit with the command's exit code."""
+    _open_closed_streams()
     plugin = PurePath(sys.argv[0]).stem == _PLUGIN
     sys.exit(run(sys.argv[1:], "kubectl podberth" if plugin else PROGRAM))
+
+
+def _open_closed_streams() -> None:
+    """Replace a stream that the caller has closed (``>&-``), which is None in Python.
+
+    Messages are then lost, and not written into the data on stdout. Writing to stdout is an error (EBADF).
+    """
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def complete() -> None:

@@ -61,8 +61,8 @@ def test_brief_has_what_is_written_and_said_and_the_condition_that_is_false(
     assert len(others) < 30
     why = {name: " ".join(rest) for name, *rest in map(str.split, others)}
     # The part of the conjunction that is false
-    assert why["multi-gpu-nvlink"] == "matchConditions several-whole-gpus: false: gpu.perContainer > 1"
-    assert why["gang-topology"] == "matchConditions member-of-a-gang: false: gang.known"
+    assert why["multi-gpu-nvlink"] == "several-whole-gpus is false: gpu.perContainer > 1"
+    assert why["gang-topology"] == "member-of-a-gang is false: gang.known"
     assert others[-3].startswith("nodes before: 0 of 3; left out")
     assert others[-1] == "verdict: mutated"
 
@@ -83,7 +83,7 @@ def test_brief_has_denials_and_lines_that_fit(tmp_path: Path, capsys: pytest.Cap
     lines = capsys.readouterr().out.splitlines()
     assert "denied:  podberth asked: few" in lines
     assert max(map(len, lines)) == 160
-    assert lines[2].startswith("  scoped  matchConditions odd: false: gpu.count == 50 || ")
+    assert lines[2].startswith("  scoped  odd is false: gpu.count == 50 || ")
 
 
 def test_what_the_pods_queue_places_is_said_once_and_check_is_silent(
@@ -219,7 +219,7 @@ def test_a_denied_pod_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture
         (MANY_KINDS, "got v1 K0, v1 K1, v1 K2, v1 K3, v1 K4 and 2"),
         ("---\napiVersion: v1\nkind: Pod\n" * (MOST_PODS + 1), "pod.yaml: got more than 100 pods, want that at most"),
         ("a: [", ":1:5: this is no YAML"),
-        ("a: \0", ":1:0: this is no text: byte 0x00 is in no text; want YAML or JSON"),
+        ("a: \0", ":1:0: this is no text: byte 0x00 in line 1 is in no text; want YAML or JSON"),
         ("apiVersion: v1\nkind: Pod\nspec: {containers: 1}\n", "pod.yaml:1: spec.containers: got"),
     ],
 )

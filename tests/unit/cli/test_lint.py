@@ -93,6 +93,16 @@ def test_a_file_is_linted_with_what_stands_beside_it_and_alone_is_reported(
     assert "unused-variable" in capsys.readouterr().out
 
 
+def test_an_unreadable_file_beside_a_file_does_not_keep_it_from_being_linted(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "p" / "lost.yaml").symlink_to("nowhere")
+    assert main(["lint", "p/policy.yaml"]) == 1
+    assert "unused-variable" in capsys.readouterr().out
+    assert main(["lint", "p"]) == 2
+    assert "lost.yaml: cannot be read" in capsys.readouterr().err
+
+
 def test_nodes_are_asked_about_with_a_snapshot(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nodes = [document for document in simulate("hgx-h100-8", "a") if document["kind"] == "Node"]
     (folder / "nodes.json").write_text(json.dumps(nodes[0]), encoding="utf-8")

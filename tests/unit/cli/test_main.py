@@ -149,6 +149,47 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments: str) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "kinds", "last"),
+    [
+        (">&-", 2, [], ["podberth: -o: stdout: cannot be written: Bad file descriptor"]),
+        ("2>&-", 0, ["Pod"], []),
+        (">&- 2>&-", 2, [], []),
+    ],
+)
+def test_a_closed_stream_is_no_crash_and_no_message_is_in_the_data(
+    closed: str, code: int, kinds: list[str], last: list[str]
+) -> None:
+    command = f'"$0" -m podberth check -o json - --policies policies/gpu-tolerations {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable],
+        env={"PYTHONPATH": str(_ROOT / "webhook"), "PATH": os.environ["PATH"]},
+        cwd=_ROOT,
+        input=json.dumps(gpu_pod()),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [each["kind"] for each in json.loads(done.stdout or '{"results": []}')["results"]]
+    assert (done.returncode, found, done.stderr.splitlines()[-1:]) == (code, kinds, last)
+
+
+def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help"]) == 0
+    assert "COMMAND" in capsys.readouterr().out
+    assert main(["help", "docs"]) == 0
+    assert "usage: podberth docs" in capsys.readouterr().out
+
+
+def test_an_unknown_flag_is_reported_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+    for argv in (["check", "a", "--simlate", "l4-1"], ["topology", "show", "--simulate", "l4-1", "--simlate", "l4-1"]):
+        assert main(argv) == 2
+        assert "unrecognized arguments: --simlate" in (said := capsys.readouterr().err)
+        assert said.endswith("; did you mean --simulate?\n")
+    assert main(["check", "a", "--nothing-like-it"]) == 2
+    assert capsys.readouterr().err.endswith("unrecognized arguments: --nothing-like-it\n")
+
+
 def test_a_rotation_is_awaited_for_days_too() -> None:
     arguments = parser_of_everything().parse_args(["certs", "rotate", "--wait", "2d"])
     assert arguments.wait == timedelta(days=2)

@@ -77,7 +77,7 @@ def test_file_that_cannot_be_read_is_a_problem_beside_the_others(tmp_path: Path)
     texts, problems = read_policy_texts(tmp_path)
     assert [text for _, text in texts] == ["good"]
     assert [Path(problem.file).name for problem in problems] == ["bad.yaml", "gone.yaml"]
-    with pytest.raises(PolicyError, match=r"bad\.yaml: cannot be read"):
+    with pytest.raises(PolicyError, match=r"bad\.yaml: cannot be read: byte 0xff in line 1 is no UTF-8"):
         FileSource(tmp_path, None).load()
 
 

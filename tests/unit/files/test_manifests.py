@@ -26,6 +26,12 @@ def test_a_directory_without_manifests_is_named(tmp_path: Path) -> None:
     assert find_manifests([str(tmp_path)]).empty == (str(tmp_path),)
 
 
+def test_an_empty_path_is_a_problem_and_not_the_working_directory() -> None:
+    found = find_manifests([""])
+    assert found.files == ()
+    assert [str(each) for each in found.problems] == ["'': got an empty path, want a file or a directory"]
+
+
 def test_links_in_a_circle_end_and_a_link_to_nowhere_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(TEXT, encoding="utf-8")
     (tmp_path / "again").symlink_to(tmp_path)

@@ -20,7 +20,7 @@ from ..cel.trace import Tracer
 from ..check.result import by_namespace
 from ..check.sources import of_documents
 from ..check.surroundings import assumed, surroundings, with_assumed, within
-from ..errors import PolicyError, Problem, ReviewError, UsageError
+from ..errors import PolicyError, Problem, ReviewError, UsageError, did_you_mean
 from ..files.library import ALONE, folders, own, served
 from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, read_manifest
@@ -101,7 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
     own = (policy for policies in snapshot.namespaced.values() for policy in policies)
     names = sorted({each.name for each in (*snapshot.policies, *own)} | (natives.names if natives else set()))
     if arguments.policy and arguments.policy not in names:
-        raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
+        raise UsageError(
+            f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}{did_you_mean(arguments.policy, names)}"
+        )
     cluster = ReachableCluster(objects.nodes, conventions, holdings) if objects.nodes else None
     choice = _Choice(file, arguments.policy, requester_of(arguments).user, natives)
     objects_alone = list(_objects_alone(given, file, natives)) if natives else []

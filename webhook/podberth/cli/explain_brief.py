@@ -34,7 +34,8 @@ def why_not(asking: PolicyExplained) -> str:
     found = next((each for each in asking.expressions if _is_false_condition(each)), None)
     if found is None or found.tree is None:
         return asking.why
-    return f"{asking.why}: {' '.join(_cause(found.tree).text.split())}"
+    name = asking.why.removeprefix("matchConditions ").removesuffix(": false")
+    return f"{name} is false: {' '.join(_cause(found.tree).text.split())}"
 
 
 def _is_false_condition(expression: Evaluated) -> bool:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from .. import __version__
 from ..errors import PodberthError, did_you_mean
@@ -70,6 +70,17 @@ COMMANDS: tuple[Command, ...] = (
 PROGRAM: Final = "podberth"
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose message about an unknown flag names the most similar one."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse as ``argparse`` does, and end with an error if a flag is unknown."""
+        found, rest = super().parse_known_args(args, namespace)
+        if flag := next((each for each in rest if each.startswith("--")), ""):
+            self.error(f"unrecognized arguments: {' '.join(rest)}{did_you_mean(flag, self._option_string_actions)}")
+        return found, rest
+
+
 def main(argv: Sequence[str], program: str = PROGRAM) -> int:
     """Run the command line ``argv`` and return the exit code; help and errors name the program ``program``."""
     try:
@@ -82,6 +93,8 @@ def main(argv: Sequence[str], program: str = PROGRAM) -> int:
 
 
 def _run(argv: Sequence[str], program: str) -> int:
+    if argv and argv[0] == "help":
+        argv = [*argv[1:2], "--help"]
     named = {command.name: command for command in COMMANDS}
     meant = {command.also: command for command in COMMANDS if command.also} | named
     command = meant.get(argv[0]) if argv else None
@@ -98,7 +111,7 @@ def _run(argv: Sequence[str], program: str) -> int:
     module = cast("CommandModule", import_module(command.module, __package__))
     gc.freeze()
     gc.enable()
-    parser = argparse.ArgumentParser(prog=f"{program} {command.name}", description=command.help, allow_abbrev=False)
+    parser = _Parser(prog=f"{program} {command.name}", description=command.help, allow_abbrev=False)
     module.configure(parser)
     arguments, unknown = parser.parse_known_args(argv[1:])
     if unknown:

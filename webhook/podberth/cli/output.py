@@ -31,6 +31,8 @@ def write(render: Callable[[TextIO], None], file: str) -> None:
     except BrokenPipeError:  # the reader has closed its end
         let_go()
     except OSError as error:
+        if not file:
+            let_go()
         raise UsageError(f"-o: {file or 'stdout'}: cannot be written: {error.strerror or error}") from error
 
 
@@ -48,5 +50,5 @@ def write_text(text: str, file: str = "") -> None:
 
 
 def let_go() -> None:
-    """Discard what stdout has buffered, without an error, because the program that reads stdout has ended."""
+    """Discard what stdout has buffered, so that the end of the process does not try to write it again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

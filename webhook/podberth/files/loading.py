@@ -108,8 +108,10 @@ class LintFiles:
 def find_policies(paths: Iterable[Path]) -> LintFiles:
     """Return the policy files at or below ``paths``, with the tests in the files' folders.
 
+    The files beside a file in ``paths`` are returned, too, except unreadable ones.
+
     Raises:
-        UsageError: a file cannot be read, or there is no policy file.
+        UsageError: a file at or below ``paths`` cannot be read, or there is no policy file.
     """
     listed: dict[Path, None] = {}
     asked: set[str] = set()
@@ -123,9 +125,10 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
             beside, _ = _listing(path.parent, below=False)
             listed.update(dict.fromkeys(beside))
     texts, unreadable = _texts(Path(", ".join(map(str, paths))), filter(_is_policy, sorted(listed)))
-    if problems or unreadable:
+    problems += [each for each in unreadable if each.file in asked or Path(each.file) not in listed]
+    if problems:
         wanted = "; want policy files, or folders that have them"
-        raise UsageError("\n".join(f"{each}{wanted}" for each in [*problems, *unreadable]))
+        raise UsageError("\n".join(f"{each}{wanted}" for each in problems))
     if not texts:
         named = ", ".join(map(str, paths))
         raise UsageError(

@@ -51,6 +51,9 @@ def find_manifests(paths: Iterable[str]) -> Listing:
     problems: list[Problem] = []
     empty: list[str] = []
     for path in paths:
+        if not path:  # an unset variable of a script, and not the working directory
+            problems.append(Problem("''", 0, 0, "", "got an empty path, want a file or a directory"))
+            continue
         try:
             below = None if path == STDIN else in_time(Path(path), partial(_below, Path(path)))
         except TimeoutError as error:
@@ -84,10 +87,7 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
         return file, decode(content)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        got = f"byte {content[error.start]:#04x}"
-        why = "is in no text" if content[error.start] == 0 else f"is no {error.encoding.upper()}"
-        message = f"this is no text: {got} {why}; want YAML or JSON"
-        return Problem(file, line, 0, "", message)
+        return Problem(file, line, 0, "", f"this is no text: {reason_of(error)}; want YAML or JSON")
 
 
 def decode(content: bytes) -> str:

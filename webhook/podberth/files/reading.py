@@ -171,6 +171,9 @@ def named_text(path: Path, most: int, where: str = "") -> str:
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
     """Return why a file cannot be read, without the file's name and the error's number."""
+    if isinstance(error, UnicodeDecodeError):
+        byte, line = error.object[error.start], error.object.count(b"\n", 0, error.start) + 1
+        return f"byte {byte:#04x} in line {line} {'is in no text' if byte == 0 else f'is no {error.encoding.upper()}'}"
     return str(getattr(error, "strerror", None) or error)
 
 
