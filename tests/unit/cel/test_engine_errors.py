@@ -18,6 +18,7 @@ def problems(environment: Environment, source: str, want: Want = Want.ANY) -> li
     [
         ("object.metdata.name", "1:8: undefined field 'metdata' in Pod; did you mean metadata?"),
         ("object.spec.zzz", "1:13: undefined field 'zzz' in PodSpec"),
+        ("object.labels.a == 'b'", "1:8: undefined field 'labels' in Pod; write metadata.labels"),
         ("has(object.spec.nodename)", "1:17: undefined field 'nodename' in PodSpec; did you mean nodeName?"),
         ("gpu.perContaner > 1", "1:5: undefined field 'perContaner' in Gpu; did you mean perContainer?"),
         ("request.uid", "1:9: undefined field 'uid' in Request"),

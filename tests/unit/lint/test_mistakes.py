@@ -356,7 +356,10 @@ def test_a_limit_that_forgets_claims_is_found() -> None:
 
 def test_a_limit_of_devices_counts_claims_for_an_unknown_number() -> None:
     (finding,) = found(validates("gpu.devices <= 8"), "forgotten-claims")
-    assert "gpu.devices counts a claim for an unknown number as one; add gpu.claims.all(c, " in finding.problem.message
+    assert (
+        "gpu.devices counts a claim for an unknown number as one; add a validation gpu.claims.all(c, "
+        in finding.problem.message
+    )
     known = "gpu.devices <= 8 && gpu.claims.all(c, c.kind == 'none' || c.count > 0)"
     assert found(validates(known), "forgotten-claims") == ()
 
@@ -423,6 +426,7 @@ def test_a_question_of_a_validation_is_put_to_the_final_pod() -> None:
     [
         ("'topology.kubernetes.io/zones'", "did you mean topology.kubernetes.io/zone?"),
         ("'example.com/rack'", "no known node has the label example.com/rack; want a label key of the nodes"),
+        ("'topology.kubernetes.io/rack'", "has the label topology.kubernetes.io/rack; want a label key of the nodes"),
         ("gpu.count > 8 ? 'kubernetes.io/hostnam' : ''", "did you mean kubernetes.io/hostname?"),
     ],
 )

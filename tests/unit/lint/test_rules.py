@@ -101,6 +101,17 @@ def test_a_policy_that_is_only_about_updates_needs_no_other_pods_than_those_that
     )
 
 
+def test_a_level_without_a_gang_before_it_is_reported() -> None:
+    topology = "- topology: {level: \"'example.com/rack'\", mode: preferred}\n"
+    gang = "- gang: {name: gang.name, size: gang.size}\n"
+    member = "matchConditions:\n- {name: c, expression: gang.known}\nmutations:\n"
+
+    assert [each.problem.where for each in found(spec(member + topology), "topology-without-gang")] == [
+        "spec.mutations[0].topology"
+    ]
+    assert found(spec(member + gang + topology), "topology-without-gang") == ()
+
+
 def test_what_is_true_of_one_scope_only_is_reported_there_alone() -> None:
     text = conditions("gpu.kind != 'none' || gang.known").replace("spec:\n", "spec:\n  scope: All\n")
 
@@ -291,7 +302,7 @@ def test_a_portable_policy_is_one_without_our_words() -> None:
 
     assert (
         finding.problem.message
-        == "not portable: reads mig; mutations of kind labels; scope GPU; say it in matchConditions"
+        == "not portable to Kubernetes' own admission policies: reads mig; mutations of kind labels; scope GPU"
     )
 
 

@@ -61,6 +61,7 @@ _SYNTAX = "Syntax error: "
 _LONGEST = 40
 """The length at which a token is truncated in a message."""
 _QUOTE_IT = "; a text has quotes; did you mean '{}'?"
+_OF_METADATA = frozenset({"labels", "annotations", "name", "namespace"})
 _LOOPS = tuple(f"undeclared reference to '{name}'; write " for name in mistakes.LOOPS)
 _LOOSE = re.compile(r"undeclared reference to '\w+'(?:; a text has quotes.*|; did you mean.*)?")
 _AFTERWARDS = ("*error*", "<<nil>> parsetree", "more errors were truncated", "maximum number of ERROR issues")
@@ -191,7 +192,9 @@ def _no_field(field: str, message: str, words: Vocabulary) -> tuple[str, str]:
     if message.endswith(".Request") and field in ("object", "oldObject"):
         return f"undefined field '{field}' in Request; the pod is {field}, without request", field
     known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
-    return f"undefined field '{field}' in {message.rpartition('.')[2]}{did_you_mean(field, known)}", field
+    in_metadata = "metadata" in known and field in _OF_METADATA
+    hint = f"; write metadata.{field}" if in_metadata else did_you_mean(field, known)
+    return f"undefined field '{field}' in {message.rpartition('.')[2]}{hint}", field
 
 
 def _say_without_name(said: str, around: Around) -> str:

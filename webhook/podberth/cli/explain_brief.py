@@ -20,7 +20,7 @@ def lines(policies: Sequence[Explained], width: int) -> Iterator[Line]:
     silent = [each.policy for each in policies if _applies(each.askings) and not _acts(each.askings)]
     if silent:
         yield Line((Span("apply, and change nothing: "), Span(", ".join(silent))), 2)
-    others = [each for each in policies if not _applies(each.askings) and each.askings]
+    others = [each for each in policies if not _applies(each.askings) and each.askings and not _acts(each.askings)]
     if others:
         yield Line((Span("do not apply:"),))
     longest = max((columns(each.policy) for each in others), default=0)

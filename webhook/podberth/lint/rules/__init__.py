@@ -35,6 +35,7 @@ from . import (
     refused_value,
     reserved_key,
     split_policy,
+    topology_without_gang,
     unbound,
     unguarded_field,
     unknown_affinity,
@@ -83,5 +84,6 @@ RULES: tuple[LintRule, ...] = (
     LintRule(missing_description, Level.WARNING),
     LintRule(missing_tests, Level.WARNING),
     LintRule(needs_every_pod, Level.NOTE),
+    LintRule(topology_without_gang, Level.NOTE),
     LintRule(not_portable, Level.NOTE),
 )

@@ -34,7 +34,10 @@ _SAID: Final[Mapping[tuple[str, ...], str]] = {
         (("gpu", "count"), ("gpu", "perContainer")),
         "leaves out devices of ResourceClaims; limit gpu.devices, or add gpu.claims.size() == 0",
     ),
-    _DEVICES: "counts a claim for an unknown number as one; add gpu.claims.all(c, c.kind == 'none' || c.count > 0)",
+    _DEVICES: (
+        "counts a claim for an unknown number as one; "
+        "add a validation gpu.claims.all(c, c.kind == 'none' || c.count > 0)"
+    ),
 }
 """The message about an upper limit on each count."""
 

@@ -33,7 +33,8 @@ def check(library: Library) -> Iterator[Problem]:
     for policy in library.policies:
         said = list(_found(policy))
         if said:
-            yield policy.problem(("spec",), "not portable: " + "; ".join(said), of_key=True)
+            message = f"not portable to Kubernetes' own admission policies: {'; '.join(said)}"
+            yield policy.problem(("spec",), message, of_key=True)
 
 
 def _found(policy: Linted) -> Iterator[str]:
@@ -52,4 +53,4 @@ def _found(policy: Linted) -> Iterator[str]:
     if policy.spec.rollout is not None:
         yield "a rollout"
     if policy.spec.scope == "GPU":
-        yield "scope GPU; say it in matchConditions"
+        yield "scope GPU"

@@ -15,7 +15,7 @@ Good:
     - topology: {level: "'topology.kubernetes.io/zone'", mode: preferred}
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...cel.tree import Call, Literal, Tree
 from ...errors import Problem, did_you_mean
@@ -32,8 +32,14 @@ def check(library: Library) -> Iterator[Problem]:
         for level in _results(tree) if leaf.name == "level" else ():
             key = str(level.value)
             if key not in ("", *known):
-                meant = did_you_mean(key, sorted(known)) or "; want a label key of the nodes"
+                meant = did_you_mean(key, _alike(key, known)) or "; want a label key of the nodes"
                 yield mutation.policy.within(place, level, f"no known node has the label {key}{meant}")
+
+
+def _alike(key: str, known: Iterable[str]) -> list[str]:
+    """Return the known label keys whose name, without the prefix, is similar to that of ``key``, sorted."""
+    name = key.rpartition("/")[2]
+    return sorted(each for each in known if name == (own := each.rpartition("/")[2]) or did_you_mean(name, [own]))
 
 
 def _results(tree: Tree) -> Iterator[Literal]:
