@@ -7,7 +7,7 @@ from podberth.conventions import Conventions
 from podberth.kube.schema import PodSchema
 from podberth.lsp.answers.completion import Completion, complete
 from podberth.lsp.answers.definition import Definition, define
-from podberth.lsp.answers.diagnosis import Diagnosis, Linting, diagnose
+from podberth.lsp.answers.diagnostics import Diagnostic, Linting, diagnose
 from podberth.lsp.answers.document import OpenDocument, Question
 from podberth.lsp.answers.hover import explain
 from podberth.lsp.answers.language import Checkers
@@ -84,7 +84,7 @@ def defined(marked: str, *beside: tuple[str, str]) -> Definition | None:
     return define(question(marked, *beside))
 
 
-def diagnosed(text: str, *beside: tuple[str, str], is_suite: bool = False) -> tuple[Diagnosis, ...]:
+def diagnosed(text: str, *beside: tuple[str, str], is_suite: bool = False) -> tuple[Diagnostic, ...]:
     """Return the findings about a document."""
     linting = Linting(environment=checkers().of_gpu, conventions=Conventions())
     return diagnose(document(text, *beside, is_suite=is_suite), ("folder/tests.yaml",), linting)

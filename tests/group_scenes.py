@@ -207,7 +207,6 @@ PARTS = "A gang that starts in parts"
 MIXED, ELSEWHERE = "Mixed schedulers", "Groups across namespaces"
 EXCLUSIVE, DOMAIN = "Exclusive topology with a second topology", "A size that no domain holds"
 RACK, ZONE, HOST = "example.com/rack", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
-PARENT = "spec.replicatedJobs[0].template.spec.template"
 
 SCENES: tuple[Scene, ...] = (
     # ---- queues -----------------------------------------------------------------------------------------------------

@@ -45,11 +45,6 @@ def without_record(pod: JSON) -> JSON:
     return {**pod, "metadata": {**metadata, "annotations": kept} if kept else metadata}
 
 
-def said_in(annotation: str) -> JSON:
-    """Return what the text of a record claims."""
-    return claims_of({"metadata": {"annotations": {APPLIED_ANNOTATION: annotation}}})
-
-
 def arrived(pod: JSON) -> JSON:
     """Return a new pod as the API server hands it to webhooks: with a note of the annotations that were sent."""
     sent: JSON = {f"f:{key}": {} for key in pod["metadata"].get("annotations") or {}}

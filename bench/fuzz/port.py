@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, cast
 
 import orjson
 from aiohttp import web
@@ -46,13 +46,6 @@ class Answer:
 
     status: int
     content: bytes
-
-
-class Port(Protocol):
-    """Answers one review at a time."""
-
-    async def ask(self, path: str, body: bytes) -> Answer:
-        """Send a review and return the answer."""
 
 
 class Faults(LineWriter):

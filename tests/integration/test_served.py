@@ -305,9 +305,6 @@ def test_a_group_version_that_goes_while_it_is_asked_for_serves_nothing(tmp_path
     run(test)
 
 
-RUBBISH = [b"", b"{}", b"3", b'{"groups": 3, "resources": 3}', b'{"groups": [{}], "resources": [{}]}']
-
-
 @pytest.mark.parametrize("read", [read_versions, lambda body: read_kinds(body, "batch/v1")])
 @pytest.mark.parametrize(
     "body", [b"", b"{}", b"3", b'{"groups": 3, "resources": 3}', b'{"groups": [{}], "resources": [{}]}']

@@ -8,16 +8,16 @@ from typing import Any
 from podberth.conventions import Conventions
 from podberth.kube.schema import PodSchema
 from podberth.lint.findings import Level
-from podberth.lsp.answers.diagnosis import Diagnosis, Linting
+from podberth.lsp.answers.diagnostics import Diagnostic, Linting
 from podberth.lsp.answers.text import Place, Range
 from podberth.lsp.diagnosing import Cluster, Diagnosing
 
-Findings = tuple[Diagnosis, ...]
+Findings = tuple[Diagnostic, ...]
 PLACE = Place(0, 0)
 
 
 def found(message: str) -> Findings:
-    return (Diagnosis(Range(PLACE, PLACE), Level.ERROR, "rule", message),)
+    return (Diagnostic(Range(PLACE, PLACE), Level.ERROR, "rule", message),)
 
 
 def played(script: Callable[[Diagnosing], Coroutine[Any, Any, None]]) -> None:

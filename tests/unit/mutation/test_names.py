@@ -78,7 +78,7 @@ def test_a_class_that_the_cluster_does_not_have_is_not_written() -> None:
     draft = Draft(pod(priorityClassName="usual", priority=100))
 
     skipped = set_name(draft, "priorityClassName", "urgent", "usual", frozenset({"usual"}))
-    assert skipped == Skipped("priorityClassName", "the cluster has no PriorityClass urgent")
+    assert skipped == Skipped("the cluster has no PriorityClass urgent")
     assert draft.patch() == []
 
 

@@ -2,9 +2,9 @@
 
 ``recall`` caches single results of policies; this module caches decisions with their patches. The key of a decision has
 the values of the unchanged pod that the matching policies' expressions read, and the values that their mutations read
-and write (``Concern.visits``). A decision that read anything else is not cached. To find that out, the draft records
-every path that was read, the pod under review records whether a write changed the CEL variable ``gpu`` or ``gang``, and
-``asking`` records which conditions were evaluated again after a write.
+and write (``Concern.visits``). A decision that read anything else is not cached. Three records show what was read: the
+draft's of every path, the pod's of writes that changed the CEL variable ``gpu`` or ``gang``, and that of ``asking`` of
+the conditions that were evaluated again after a write.
 """
 
 from collections.abc import Hashable, Mapping

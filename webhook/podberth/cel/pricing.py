@@ -113,19 +113,19 @@ class Meter:
     def result_price(self, value: Bounds) -> float:
         """Return the price of converting the expression's value to Python and of checking the value."""
         node = self._checked.expr
-        handed = self._handed(node, value, 1)
+        handed = self._handed(node, value)
         if ast.type_of(self._checked, node).name in _PLAIN:
             return handed
         within = value.values + (value.total / _LEAST_BYTES if value.has_parts else 0)
         return handed + _CHECKED * min(within, MOST_VALUES)
 
-    def _handed(self, node: Node, value: Bounds, times: float) -> float:
-        """Return the price of converting a value to Python ``times`` times. Each conversion copies the whole value."""
+    def _handed(self, node: Node, value: Bounds) -> float:
+        """Return the price of converting a value to Python, which copies the whole value."""
         kind = ast.type_of(self._checked, node).name
         if kind in _SCALARS:
             return 0.0
         byte = _STRUCTURE if value.has_parts and kind not in _TEXTS else _TEXT
-        return byte * value.bytes_at(times) + _HANDED * times * value.values
+        return byte * value.bytes_at(1) + _HANDED * value.values
 
     def visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         """Add the price of an expression that is evaluated ``times`` times; return the bounds of the value.

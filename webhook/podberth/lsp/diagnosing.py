@@ -18,15 +18,15 @@ from ..conventions import Conventions
 from ..kube.schema import PodSchema
 from ..lint.findings import Level
 from ..topology.node import Node
-from .answers.diagnosis import Diagnosis, Linting
+from .answers.diagnostics import Diagnostic, Linting
 
 _LOG: Final = logging.getLogger(__name__)
 QUIET_SECONDS: Final = 0.2
 """The time without a change after which a document is diagnosed: longer than between two keys, and hardly noticed."""
 
-Work: TypeAlias = Callable[[Linting], tuple[Diagnosis, ...]]
+Work: TypeAlias = Callable[[Linting], tuple[Diagnostic, ...]]
 """A function that reads the files of a folder and returns the findings about one document."""
-Publish: TypeAlias = Callable[[tuple[Diagnosis, ...]], None]
+Publish: TypeAlias = Callable[[tuple[Diagnostic, ...]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Diagnosing:
         if not superseded.is_set():
             publish(found)
 
-    def _run(self, work: Work, superseded: Event) -> tuple[Diagnosis, ...]:
+    def _run(self, work: Work, superseded: Event) -> tuple[Diagnostic, ...]:
         """Diagnose in the thread; an environment belongs to the thread that has made it."""
         self._superseded = superseded
         if self._linting is None:

@@ -17,7 +17,7 @@ from ..cel.engine import Environment
 from ..lint.findings import Level
 from .answers.completion import Item, complete
 from .answers.definition import define
-from .answers.diagnosis import Diagnosis, Linting, diagnose
+from .answers.diagnostics import Diagnostic, Linting, diagnose
 from .answers.document import OpenDocument, Question
 from .answers.hover import explain
 from .answers.language import Checkers
@@ -114,7 +114,7 @@ class PolicyServer(LanguageServer):
         """Return a range in the units of the editor."""
         return types.Range(*(types.Position(*text.to_editor(place, self.units)) for place in found))
 
-    def _publish(self, uri: str, version: int | None, text: Text, found: tuple[Diagnosis, ...]) -> None:
+    def _publish(self, uri: str, version: int | None, text: Text, found: tuple[Diagnostic, ...]) -> None:
         diagnostics = [
             types.Diagnostic(
                 range=self.range_of(text, each.range),
@@ -129,7 +129,7 @@ class PolicyServer(LanguageServer):
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
 
 
-def _diagnose(document: OpenDocument, linting: Linting) -> tuple[Diagnosis, ...]:
+def _diagnose(document: OpenDocument, linting: Linting) -> tuple[Diagnostic, ...]:
     return diagnose(document, tests_beside(document.file), linting)
 
 

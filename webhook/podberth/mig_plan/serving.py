@@ -33,10 +33,10 @@ class Measures:
         return need.memory_mib or need.gpus * min(self.sizes, default=0)
 
     def asked_for(self, need: Need, offered: Iterable[str]) -> str:
-        """Return the profile that a pod asks for where ``offered`` are on offer, or ``whole`` of a size.
+        """Return the profile that a pod asks for of the profiles ``offered``; else a whole GPU (``whole``).
 
-        A need of memory gets the smallest profile that is large enough; if there is none, a whole GPU of the smallest
-        size that is, or of a larger one. A need that is larger than every GPU gets NOWHERE.
+        A need of memory gets the smallest offered profile that is large enough. If no offered profile is, it gets a
+        whole GPU of at least the smallest size that is large enough; if no GPU is, NOWHERE.
         """
         if need.profile:
             return need.profile

@@ -57,19 +57,17 @@ def require(draft: Draft, value: object, own: list[terms.KnownTerm] | None = Non
     users = draft.get(REQUIRED)
     if ours and not users and draft.get(REQUIRED[:-1]) is not None:
         # "A null or empty node selector term matches no objects" (core/v1 NodeSelector), and the API server refuses it.
-        return Skipped("nodeAffinity", "the pod requires node affinity without a term, which selects no node")
+        return Skipped("the pod requires node affinity without a term, which selects no node")
     wanted = _Compared(known(draft) if own is None else own, ours)
     if not ours or (not users and wanted.is_given):
         return None
     if reason := wanted.too_many or wanted.opposition():
-        return Skipped("nodeAffinity", str(reason))
+        return Skipped(str(reason))
     joined = wanted.joined if users else wanted.possible(draft.get(SELECTOR) or {})
     if joined == users:
         return None
     if len(joined) > MAX_TERMS:
-        return Skipped(
-            "nodeAffinity", f"your {len(users)} node affinity terms times {len(ours)} are more than {MAX_TERMS}"
-        )
+        return Skipped(f"your {len(users)} node affinity terms times {len(ours)} are more than {MAX_TERMS}")
     draft.set(REQUIRED, joined)
     return Change("nodeAffinity", {"required": ours}, lambda: "requires " + phrase(ours))
 
@@ -120,7 +118,7 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
     if wanted.is_given:
         return None
     if opposition := wanted.opposition():
-        return Skipped("nodeAffinity", str(opposition))
+        return Skipped(str(opposition))
     present = [item.get("preference") for item in draft.get(PREFERRED) or ()]
     added = [term for term in ours if term not in present]
     wrote = [{"weight": weight, "preference": term} for term in added]

@@ -29,7 +29,6 @@ class Change:
 class Skipped:
     """The result of a mutation that podberth deliberately did not apply, with the reason for the user."""
 
-    concern: str
     reason: str
 
 

@@ -22,7 +22,7 @@ def concern(name: str, apply: Callable[[Draft, object, PodSchema], Change | None
         made = apply(draft, proposal.leaves[""], surroundings.schema)
         if made is not None and draft.get(names.PRIORITY_CLASS) != before:
             refused = names.unknown_class(draft.get(names.PRIORITY_CLASS), surroundings.priority_classes)
-            return Skipped(name, refused) if refused else made
+            return Skipped(refused) if refused else made
         return made
 
     return Concern(name=name, build=build, is_valid=_is_valid, holds=for_each(_holds), anything=True)

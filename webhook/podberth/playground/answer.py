@@ -28,7 +28,7 @@ from ..errors import Problem, ReviewError
 from ..kube.json_patch import PatchError
 from ..kube.positions import render_path
 from ..lint.findings import Level
-from ..lsp.answers.diagnosis import Linting, diagnose
+from ..lsp.answers.diagnostics import Linting, diagnose
 from ..lsp.answers.document import OpenDocument, is_judged
 from ..lsp.answers.text import Place, Range, Text
 from ..native.documents import others_of

@@ -4,9 +4,9 @@ The amounts are the scheduler's: a pod holds the requested amounts from the time
 the pod ends. Devices of ResourceClaims are not in a node's allocatable; ``claimed_devices`` counts them. No decision
 uses these facts.
 
-The scheduler only counts devices; the kubelet chooses the devices of a pod. So it is unknown which GPUs are free, and
-the number of free GPUs that are linked with each other is known only as a lower and an upper bound, unless the node's
-agent publishes it as a label (``free_links``).
+The scheduler only counts devices; the kubelet chooses the devices of a pod. So it is unknown which GPUs are free. The
+number of free GPUs that are linked with each other has only a lower and an upper bound, unless the node's agent
+publishes the number as a label (``free_links``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

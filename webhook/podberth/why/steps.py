@@ -41,9 +41,9 @@ class Step:
 
     @property
     def by_reason(self) -> tuple[str, ...]:
-        """The evidence about the nodes that earlier steps excluded: no line if there are none, else one.
+        """One line about the nodes that earlier steps excluded; empty if they excluded none.
 
-        For each reason, the line has the number of excluded nodes and their names.
+        For each reason, the line has the number of excluded nodes and the names of some.
         """
         if not self.gone:
             return ()

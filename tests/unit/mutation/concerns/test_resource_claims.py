@@ -67,7 +67,7 @@ def test_a_claim_of_the_users_own_stays() -> None:
     own = {"name": "nic", "resourceClaimName": "mine"}
     draft = Draft(pod(resourceClaims=[own]))
 
-    assert claims.add(draft, [CLAIM]) == Skipped("resourceClaims", "the pod has a claim nic of its own")
+    assert claims.add(draft, [CLAIM]) == Skipped("the pod has a claim nic of its own")
     assert draft.patch() == []
 
 
@@ -170,7 +170,7 @@ def test_a_claim_for_another_number_of_devices_leaves_all_as_it_is(has: int | No
     draft = Draft(pod(container("a", limits={GPU: 2})))
     others = {"name": "other", "template": "other"}
 
-    assert claims.add(draft, [others, {**CLAIM, "instead": GPU}], lambda _: has) == Skipped("resourceClaims", reason)
+    assert claims.add(draft, [others, {**CLAIM, "instead": GPU}], lambda _: has) == Skipped(reason)
     assert draft.patch() == []
     assert len(reason) <= 120
 
@@ -223,5 +223,5 @@ def test_a_claim_in_use_stands_for_nothing_besides(user: str) -> None:
     draft = Draft(pod(*both, resourceClaims=[MADE]))
 
     reason = f"claim nic is used by container {user} already, and container a asks for {GPU} besides"
-    assert claims.add(draft, [{**CLAIM, "instead": GPU}], one) == Skipped("resourceClaims", reason)
+    assert claims.add(draft, [{**CLAIM, "instead": GPU}], one) == Skipped(reason)
     assert draft.patch() == []

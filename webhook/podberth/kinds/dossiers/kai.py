@@ -40,9 +40,9 @@ def _named(pod: Mapping[str, Any]) -> object:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the group that KAI's pod-grouper makes for the pod certainly has a minimum of one pod.
 
-    The minimum is one for a bare pod that is not Spark's, for a Job of a CronJob, whatever the annotations, and for a
-    known Job without an owner, unless the Job's annotation ``batch-min-member`` states a higher number. The group of an
-    operator's job has all pods of the job. Source: pkg/podgrouper/podgrouper/hub/hub.go,
+    The minimum is one for a bare pod that is not Spark's, and for a Job of a CronJob, whatever the annotations. It is
+    one for a known Job without an owner, unless the Job's annotation ``batch-min-member`` states a higher number. The
+    group of an operator's job has all pods of the job. Source: pkg/podgrouper/podgrouper/hub/hub.go,
     plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go.
     """
     if pod.spec.get("schedulerName") != "kai-scheduler" or "pod-group-name" in pod.annotations:

@@ -1,8 +1,9 @@
 """Finds what stands at a place of a YAML document, also while the document is only half typed.
 
 A mark is put into the text at the place, the reader of ``kube`` parses the text, and the mark is in the key or value at
-the place. If the text cannot be parsed, the cursor's line is completed (a colon, a closing quotation mark or bracket),
-then the lines below it are left out, and at last the cursor's line is put into the last text that could be parsed.
+the place. If the text cannot be parsed, three repairs are tried in turn. The first completes the cursor's line by a
+colon, or by a closing quotation mark or bracket. The second leaves out the lines below it. The third puts the cursor's
+line into the last text that could be parsed.
 """
 
 import re

@@ -43,7 +43,6 @@ class Signature:
     name: str
     written: str
     manual: Manual | None
-    is_macro: bool = False
 
 
 class Checkers:
@@ -133,7 +132,7 @@ class Language:
         for macro, about in lookup.macros():
             if macro.receiver and _takes(parse(macro.receiver), owner):
                 written = f"{macro.name}({', '.join(shown(parse(each)) for each in macro.arguments)})"
-                yield Signature(macro.name, f"{written}: {shown(parse(macro.result))}", about, is_macro=True)
+                yield Signature(macro.name, f"{written}: {shown(parse(macro.result))}", about)
         for row, sentence in self._functions:
             if row.is_member and _takes(parse(row.parameters[0]), owner):
                 yield Signature(row.name, _written(row), sentence)
@@ -142,9 +141,7 @@ class Language:
         """Yield the functions and macros that are called without a receiver; a name may have a dot inside."""
         for macro, about in lookup.macros():
             if not macro.receiver:
-                yield Signature(
-                    macro.name, f"{macro.name}({', '.join(macro.arguments)}): {macro.result}", about, is_macro=True
-                )
+                yield Signature(macro.name, f"{macro.name}({', '.join(macro.arguments)}): {macro.result}", about)
         for row, sentence in self._functions:
             if not row.is_member:
                 yield Signature(row.name, _written(row), sentence)

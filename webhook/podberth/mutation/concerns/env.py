@@ -41,7 +41,7 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
         if added:
             wrote[container.get("name") or ""] = added
     if not wrote:
-        return Skipped("env", f"envFrom may set {', '.join(sorted(hidden))}") if hidden else None
+        return Skipped(f"envFrom may set {', '.join(sorted(hidden))}") if hidden else None
     return Change("env", wrote, lambda: _phrase(wrote))
 
 

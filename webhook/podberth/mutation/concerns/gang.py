@@ -68,7 +68,7 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     reason = _misfit(draft, group, members) or ("" if found else _unmakeable(wanted, group, members, known))
     reason = reason or (_drawn(draft) if (found or wanted) == NATIVE else "")
     if reason:
-        return Skipped("gang", reason)
+        return Skipped(reason)
     system, marked = found or wanted, _mark(draft, group, members, apart)
     path = membership.REFERENCES[system]
     draft.set(path, group)
@@ -87,7 +87,7 @@ def _system(system: object) -> str:
 def _join_native(draft: Draft, group: str) -> Change | Skipped:
     reason = _drawn(draft)
     if reason:
-        return Skipped("gang", reason)
+        return Skipped(reason)
     draft.set(membership.SCHEDULING_GROUP, {"podGroupName": group})
     return Change("gang", {"schedulingGroup": group}, lambda: f"joins PodGroup {group}")
 

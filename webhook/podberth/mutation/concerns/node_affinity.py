@@ -30,7 +30,7 @@ def _require(draft: Draft, ours: Any, around: Surroundings) -> Change | Skipped 
         trial = draft.fork()
         found = affinity.require(trial, ours)
         if isinstance(found, Change) and not around.nodes_left(trial) and around.nodes_left(draft):
-            return Skipped("nodeAffinity", f"{opposition}; no known node meets the rest")
+            return Skipped(f"{opposition}; no known node meets the rest")
     return affinity.require(draft, ours)
 
 

@@ -35,12 +35,12 @@ def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | S
         return None
     ours = affinity.as_terms(wrote)
     if opposition := affinity.opposed(draft, ours, "nodeSelector"):
-        return Skipped("nodeSelector", str(opposition))
+        return Skipped(str(opposition))
     trial = draft.fork()
     _write(trial, wrote)
     partly = affinity.partly_opposed(draft, ours)
     if partly is not None and not around.nodes_left(trial) and around.nodes_left(draft):
-        return Skipped("nodeSelector", f"{partly}; no known node meets the rest")
+        return Skipped(f"{partly}; no known node meets the rest")
     _write(draft, wrote)
     return Change("nodeSelector", wrote, lambda: "requires node label " + leaf.pairs(wrote))
 

@@ -15,7 +15,7 @@ _COMPUTED = (("spec", "priority"), ("spec", "preemptionPolicy"))
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     name = names.wanted(draft, "priorityClassName", proposal.leaves[""], surroundings.default_priority_class)
     if refused := names.unknown_class(name, surroundings.priority_classes):
-        return Skipped("priorityClassName", refused)
+        return Skipped(refused)
     if name:
         for path in _COMPUTED:
             draft.remove(path)

@@ -62,7 +62,7 @@ def add(
     items = [_checked(item, f"resourceClaims[{at}]") for at, item in enumerate(leaf.maps(value, "resourceClaims"))]
     lost = _unequal(draft, items, in_stead, stood) if in_stead is not None else ""
     if lost:
-        return Skipped("resourceClaims", lost)
+        return Skipped(lost)
     done: list[dict[str, Any]] = []
     refused: list[str] = []
     for claim in items:
@@ -77,7 +77,7 @@ def add(
         done.append(claim)
     if done:
         return Change("resourceClaims", done, lambda: ", ".join(map(_phrase, done)))
-    return Skipped("resourceClaims", refused[0]) if refused else None
+    return Skipped(refused[0]) if refused else None
 
 
 def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
@@ -260,7 +260,7 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     # Without claims a pod with `instead` would start with neither the claim nor the resource.
     claimless = surroundings.is_claimless
     change = add(draft.fork() if claimless else draft, proposal.leaves[""], in_stead, stood)
-    return Skipped("resourceClaims", _CLAIMLESS) if claimless and isinstance(change, Change) else change
+    return Skipped(_CLAIMLESS) if claimless and isinstance(change, Change) else change
 
 
 def _is_valid(item: dict[str, Any]) -> bool:

@@ -79,7 +79,7 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     if own and mode != "required":
         return None
     reason = reason or own or _take_slice(draft, members, known)
-    return Skipped("topology", reason) if reason else _attract(draft, key, mode, members)
+    return Skipped(reason) if reason else _attract(draft, key, mode, members)
 
 
 def _lacks(draft: Draft) -> str:
@@ -115,11 +115,11 @@ def _say_level(draft: Draft, key: str, mode: str, members: int, known: GangFacts
     if not membership.is_made_of_members(draft, known):
         return None
     if members > 1:
-        return Skipped("topology", "a native PodGroup has no field for slices")
+        return Skipped("a native PodGroup has no field for slices")
     if draft.get(_LEVEL) is not None:
         return None
     if mode != "required":
-        return Skipped("topology", "a native PodGroup has no preferred topology; use mode: required")
+        return Skipped("a native PodGroup has no preferred topology; use mode: required")
     draft.set(_LEVEL, key)
     draft.set(_LEVEL_MODE, mode)
     again = ", where its PodGroup is made again" if draft.get(membership.REFERENCES[NATIVE]) in known.native else ""

@@ -36,7 +36,7 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnostic:
     """One finding: its range in the document, its severity, its rule and message, and its fix if it has one."""
 
     range: Range
@@ -58,7 +58,7 @@ class Linting:
     """The lowest level that is shown."""
 
 
-def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> tuple[Diagnosis, ...]:
+def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> tuple[Diagnostic, ...]:
     """Return the findings about a document; empty if the document has no policy and is no suite.
 
     ``tests`` are the names of the files with tests in the document's folder.
@@ -66,9 +66,9 @@ def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> 
     if document.is_suite:
         if excess := excess_of_text(document.text.content):
             problem = Problem(document.file, 1, 1, "", excess)
-            return (_diagnosis(document.text, problem, Level.ERROR, _SUITE),)
+            return (_diagnostic(document.text, problem, Level.ERROR, _SUITE),)
         _, problems = parse_suite(document.text.content, document.file)
-        return tuple(_diagnosis(document.text, each, Level.ERROR, _SUITE) for each in problems)
+        return tuple(_diagnostic(document.text, each, Level.ERROR, _SUITE) for each in problems)
     if not is_judged(document.text.content):
         return ()
     found = _linted(document.beside(), tests, linting)
@@ -77,7 +77,7 @@ def diagnose(document: OpenDocument, tests: Sequence[str], linting: Linting) -> 
         alone = _linted([(document.file, document.text.content)], tests, linting)
         found = sorted({*found, *(each for each in alone if each.level is Level.ERROR)})
     return tuple(
-        _diagnosis(document.text, each.problem, each.level, each.rule)
+        _diagnostic(document.text, each.problem, each.level, each.rule)
         for each in found
         if each.problem.file == document.file
     )
@@ -94,10 +94,10 @@ def _linted(texts: Sequence[tuple[str, str]], tests: Sequence[str], linting: Lin
     return report.at_least(linting.level)
 
 
-def _diagnosis(text: Text, problem: Problem, level: Level, rule: str) -> Diagnosis:
+def _diagnostic(text: Text, problem: Problem, level: Level, rule: str) -> Diagnostic:
     about = text.about(problem)
     fix = next(_fixes(text, about, problem.message), None)
-    return Diagnosis(about if fix is None else fix.range, level, rule, problem.message, fix)
+    return Diagnostic(about if fix is None else fix.range, level, rule, problem.message, fix)
 
 
 def _fixes(text: Text, about: Range, message: str) -> Iterator[Fix]:

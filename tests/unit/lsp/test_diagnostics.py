@@ -4,7 +4,7 @@ import pytest
 
 from editing import HEAD, VALIDATING, diagnosed, part
 from podberth.lint.findings import Level
-from podberth.lsp.answers.diagnosis import Diagnosis
+from podberth.lsp.answers.diagnostics import Diagnostic
 
 
 def policy(expression: str) -> str:
@@ -14,7 +14,7 @@ def policy(expression: str) -> str:
     )
 
 
-def only(text: str) -> Diagnosis:
+def only(text: str) -> Diagnostic:
     [found] = diagnosed(text)
     return found
 
