@@ -1,14 +1,16 @@
 """Replay the OpenB trace without podberth, with its defaults, and with ``mode: required``; print tables, draw plots.
 
 The trace is read from a folder with its two CSV files; a sample of its machines and pods is taken at equal distances.
+With --inflate pods are drawn from that sample by lot instead, and with --gangs some come as gangs (arrivals.py).
 The replays go one after the other on one control plane: the three that are compared; three with live labels and the
 optional policies about them (labels written before the next pod comes, or 50 pods late, and with small-machines); two
 that say what podberth could at best or need not do: users who look MIG profiles up by hand, and a cluster without MIG;
+one in which gangs are placed as a whole, by PodGroups, as in the last two;
 and two in which MIG machines are cut otherwise: as ``podberth plan mig`` says for the pods of ``--demand``, and as pods
 come, by the claims of slices-on-demand. The last is slow: it runs only if --modes names it, with few machines.
 
     python -m bench.placement --trace FOLDER [--nodes 303] [--pods 2038] [--seed 1] [--demand 1.0]
-        [--modes off,defaults,required] [--out FOLDER]
+        [--inflate 1.3] [--gangs] [--rack 16] [--modes off,defaults,required] [--out FOLDER]
 """
 
 import argparse
@@ -20,11 +22,11 @@ from pathlib import Path
 from controlplane.cluster import ControlPlane
 
 from ..figures import table
-from . import plots, report
+from . import arrivals, plots, report
 from .outcome import Outcome, work_out
-from .overlay import Machine, lay_over
+from .overlay import RACK_SIZE, Machine, lay_over
 from .partitions import by_claims, planned
-from .replay import ON_DEMAND, Cluster, Mode, Stage, say
+from .replay import GROUPS, ON_DEMAND, Cluster, Mode, Stage, say
 from .trace import NODE_FILE, POD_FILE, TraceError, TraceNode, TracePod, read_nodes, read_pods, sample
 
 MODES = {
@@ -38,8 +40,9 @@ MODES = {
         Mode(name="small machines", podberth=True, optional=("free-linked", "small-machines"), live=True),
         Mode(name="MIG by hand", by_hand=True),
         Mode(name="no MIG", cluster="whole"),
-        Mode(name="planned", podberth=True, cluster="planned"),
-        Mode(name="claims", podberth=True, optional=(ON_DEMAND,), cluster="claims"),
+        Mode(name="groups", podberth=True, optional=(GROUPS,)),
+        Mode(name="planned", podberth=True, optional=(GROUPS,), cluster="planned"),
+        Mode(name="claims", podberth=True, optional=(ON_DEMAND, GROUPS), cluster="claims"),
     )
 }
 
@@ -58,6 +61,9 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=_PODS, help="pods in the sample; 0: all 8,152")
     parser.add_argument("--seed", type=int, default=1, help="where the sample begins")
     parser.add_argument("--demand", type=float, default=1.0, help="share of the pods that the layouts are made for")
+    parser.add_argument("--inflate", type=float, help="draw pods by lot until they have use for this share of the GPUs")
+    parser.add_argument("--gangs", action="store_true", help="every eighth pod of whole GPUs comes as a gang of four")
+    parser.add_argument("--rack", type=int, default=RACK_SIZE, help="machines of a rack")
     parser.add_argument("--modes", default=",".join(_BY_DEFAULT), help="which replays; default: all but claims")
     parser.add_argument("--out", type=Path, help="where the plots go; without it none are drawn")
     options = parser.parse_args()
@@ -67,6 +73,7 @@ def main() -> None:
         raise SystemExit(f"bench: --modes: got {error}, want some of {','.join(MODES)}") from None
     try:
         nodes, pods = _sampled(options.trace, options.nodes, options.pods, options.seed)
+        pods = _arriving(pods, sum(node.gpus for node in nodes), options)
         clusters = {
             each: _cluster(each, nodes, pods, options) for each in dict.fromkeys(mode.cluster for mode in modes)
         }
@@ -98,10 +105,16 @@ def _sampled(
     return tuple(sorted(drawn, key=lambda node: node.name)), sample(pods, pod_count, seed)
 
 
+def _arriving(pods: Sequence[TracePod], gpus: int, options: argparse.Namespace) -> tuple[TracePod, ...]:
+    coming = pods if options.inflate is None else arrivals.drawn(pods, options.seed)
+    coming = arrivals.with_gangs(coming) if options.gangs else coming
+    return tuple(coming) if options.inflate is None else arrivals.until(coming, options.inflate * gpus)
+
+
 def _cluster(
     name: Cluster, nodes: Sequence[TraceNode], pods: Sequence[TracePod], options: argparse.Namespace
 ) -> tuple[Machine, ...]:
-    machines = lay_over(nodes, pods, cut=name == "ruled", demand=options.demand)
+    machines = lay_over(nodes, pods, cut=name == "ruled", demand=options.demand, rack_size=options.rack)
     match name:
         case "planned":
             return planned(machines, pods, options.demand, options.seed)

@@ -3,7 +3,9 @@
 from typing import Any
 
 from podberth.devices import mig
+from podberth.wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 
+from .arrivals import GANG_PODS
 from .overlay import WHOLE, need_mib, right_profile
 from .trace import TracePod
 
@@ -15,22 +17,23 @@ def manifest(pod: TracePod, *, by_hand: bool = False) -> JSON:
 
     The device plugin cannot share a GPU, so a pod that needs a part of one asks for a whole one, and says beside it how
     much memory is enough, in the annotation that podberth reads. With ``by_hand`` its user has looked up the cluster's
-    profiles instead and asks for the smallest that is large enough.
+    profiles instead and asks for the smallest that is large enough. A pod of a gang says which, and of how many pods.
     """
     amounts = {"cpu": f"{pod.cpu_milli}m", "memory": f"{pod.memory_mib}Mi"}
-    annotations = {}
+    annotations = {GANG_SIZE_ANNOTATION: str(GANG_PODS)} if pod.gang else {}
     if pod.shares and by_hand:
         amounts[mig.parse(right_profile(pod)).resource] = "1"
     elif pod.gpus:
         amounts[WHOLE] = str(pod.gpus)
         if pod.shares:
             annotations["podberth.io/gpu-memory"] = f"{need_mib(pod)}Mi"
+    labels = {GANG_LABEL: pod.gang} if pod.gang else {}
     resources = {"requests": amounts, "limits": amounts}
     container = {"name": "main", "image": "registry.example/openb:1", "resources": resources}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": pod.name, "annotations": annotations},
+        "metadata": {"name": pod.name, "labels": labels, "annotations": annotations},
         "spec": {
             "containers": [container],
             "tolerations": [{"key": WHOLE, "operator": "Exists", "effect": "NoSchedule"}],

@@ -1,14 +1,14 @@
 """The figures of one replay: at the moment when the first pod cannot be placed, and when all have been tried."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from .accounts import Account, Ask, Held, allowed
 from .fragments import Fragmentation
-from .overlay import WHOLE, Machine, need_mib
+from .overlay import RACK, WHOLE, Machine, need_mib
 from .trace import TracePod
 
 Fit: TypeAlias = Literal["right", "larger", "whole"]
@@ -51,6 +51,14 @@ class Moment:
     """
     fits: tuple[tuple[Fit, int], ...]
     """Placed pods that need a part of a GPU, by what they got."""
+    gangs: int
+    """Gangs that have come, each with a pod that was placed or refused."""
+    whole_gangs: int
+    """Of them, those of which every pod is placed."""
+    half_gangs: int
+    """Those of which some pods are placed and some are not."""
+    racked_gangs: int
+    """Of the whole ones, those in one rack."""
 
     @property
     def fragmentation(self) -> float:
@@ -78,6 +86,10 @@ class Outcome:
     at_end: Moment
     curve: tuple[Moment, ...]
 
+    def arrived(self, share: float) -> Moment | None:
+        """Return the moment when what had arrived had use for that share of the GPUs; None if so much never came."""
+        return next((each for each in self.curve if each.arrived_gpus >= share * self.capacity_gpus), None)
+
 
 class _Tally:
     def __init__(self, machines: Sequence[Machine], workload: Sequence[Ask]) -> None:
@@ -87,11 +99,16 @@ class _Tally:
         self.arrived = self.used = self.held = 0.0
         self.placed = self.multi = self.together = self.linkable = 0
         self.fits: Counter[Fit] = Counter()
+        self.racks: defaultdict[str, list[str]] = defaultdict(list)
+        """For each pod of a gang that came, its rack; empty for one that was refused."""
         units = (unit for machine in machines for unit in machine.units)
         self._instances = sorted({unit.memory_mib for unit in units if unit.resource != WHOLE})
 
     def add(self, trial: Trial) -> None:
         self.arrived += trial.pod.asked
+        if gang := trial.pod.gang:
+            labels = self.accounts[trial.node].machine.node["metadata"]["labels"] if trial.node else {}
+            self.racks[gang].append(labels.get(RACK, ""))
         if not trial.node:
             return
         ask = trial.ask
@@ -114,6 +131,7 @@ class _Tally:
             raise ValueError(f"{trial.pod.name}: got refused ({trial.reason}), want a place on {room[0]}")
 
     def moment(self) -> Moment:
+        whole = [racks for racks in self.racks.values() if all(racks)]
         return Moment(
             arrived_gpus=self.arrived,
             placed_pods=self.placed,
@@ -125,6 +143,10 @@ class _Tally:
             together=self.together,
             linkable=self.linkable,
             fits=tuple(sorted(self.fits.items())),
+            gangs=len(self.racks),
+            whole_gangs=len(whole),
+            half_gangs=sum(any(racks) and not all(racks) for racks in self.racks.values()),
+            racked_gangs=sum(len(set(racks)) == 1 for racks in whole),
         )
 
     def _fit(self, pod: TracePod, held: Held) -> Fit:
@@ -150,7 +172,9 @@ def work_out(trials: Sequence[Trial], machines: Sequence[Machine], *, points: in
     for number, trial in enumerate(trials):
         if number == first:
             at_first = tally.moment()
-            tally.must_refuse(trial)
+            # A group is refused as a whole: one pod of it may have room.
+            if not trial.pod.gang:
+                tally.must_refuse(trial)
         tally.add(trial)
         if (number + 1) % every == 0 or number + 1 == len(trials):
             curve.append(tally.moment())

@@ -20,8 +20,9 @@ cut, those machines are ``dgx-a100-8``.
 How much GPU memory a pod needs that asks for a part of a GPU: that part of 15,360 MiB. The trace lets it run on any
 model, the T4 among them, and that has no more.
 
-Racks: sixteen machines of one kind, in the trace's order, share a rack's label. No figure depends on it: the trace has
-no gangs. All machines are bare metal and carry the taint ``nvidia.com/gpu``. CPU and memory are the trace's.
+Racks: sixteen machines of one kind, in the trace's order, share a rack's label; ``--rack`` takes another number. The
+figures depend on it where gangs are laid over the pods (arrivals.py). All machines are bare metal and carry the taint
+``nvidia.com/gpu``. CPU and memory are the trace's.
 """
 
 import itertools
@@ -54,7 +55,8 @@ RACK = "fabric.topograph.run/tier-0"
 MEMORY_SLICES = 8
 """The memory slices of an A100 or H100 (NVIDIA's MIG user guide): what an instance is a part of."""
 
-_RACK_SIZE = 16
+RACK_SIZE = 16
+"""The machines of a rack, if nothing else is asked for."""
 _CUT, _LINKED, _UNLINKED, _LARGER = "dgx-a100-8-mig-mixed", "dgx-a100-8", "l40s-8", "hgx-h100-8"
 _SXM2_FOUR = 4
 
@@ -105,7 +107,12 @@ class Machine:
 
 
 def lay_over(
-    nodes: Sequence[TraceNode], pods: Sequence[TracePod], *, cut: bool = True, demand: float = 1.0
+    nodes: Sequence[TraceNode],
+    pods: Sequence[TracePod],
+    *,
+    cut: bool = True,
+    demand: float = 1.0,
+    rack_size: int = RACK_SIZE,
 ) -> tuple[Machine, ...]:
     """Make the cluster of these machines for these pods; TraceError where a model has no rule.
 
@@ -115,7 +122,7 @@ def lay_over(
     seen: Counter[str] = Counter()
     machines = []
     for node, kind in zip(nodes, kinds, strict=True):
-        rack = f"{kind}-{seen[kind] // _RACK_SIZE:02}"
+        rack = f"{kind}-{seen[kind] // rack_size:02}"
         seen[kind] += 1
         machines.append(_machine(node, kind, {RACK: rack}))
     return tuple(machines)

@@ -10,6 +10,8 @@ from .trace import TracePod
 
 When: TypeAlias = Literal["at_first", "at_end"]
 
+_SHARES = (0.5, 0.75, 1.0)
+
 
 def cluster(machines: Sequence[Machine]) -> str:
     """Say in a line which machines there are, and how their GPUs are cut."""
@@ -26,9 +28,11 @@ def arrivals(pods: Sequence[TracePod]) -> str:
     multi = sum(pod.gpus > 1 for pod in pods)
     asked = sum(pod.asked for pod in pods)
     whole = sum(pod.gpus for pod in pods)
+    gangs = len({pod.gang for pod in pods if pod.gang})
     return (
         f"{len(pods):,} pods that have use for {asked:,.0f} GPUs, and ask for {whole:,} where none is shared: "
-        f"{sharing:,} need a part of one, {multi} several, {sum(not pod.gpus for pod in pods)} none."
+        f"{sharing:,} need a part of one, {multi} several, {sum(not pod.gpus for pod in pods)} none; "
+        f"{gangs or 'no'} gangs."
     )
 
 
@@ -53,6 +57,18 @@ def moments(outcomes: Mapping[str, Outcome], when: When) -> tuple[Sequence[str],
         ("larger MIG instance", *(str(each.got("larger")) for each in at)),
         ("whole GPU", *(str(each.got("whole")) for each in at)),
     ]
+    if when == "at_end":
+        for share in _SHARES:
+            found = [each for outcome in outcomes.values() if (each := outcome.arrived(share))]
+            if len(found) == len(outcomes):
+                title = f"fragmented when use for {share:.0%} of the GPUs had arrived"
+                rows.append((title, *map(_fragmented, found)))
+    if any(each.gangs for each in at):
+        rows += [
+            ("gangs of which all pods are placed", *(f"{each.whole_gangs} of {each.gangs}" for each in at)),
+            ("such gangs in one rack", *(str(each.racked_gangs) for each in at)),
+            ("gangs of which some pods are placed", *(str(each.half_gangs) for each in at)),
+        ]
     return ("", *outcomes), rows
 
 

@@ -39,7 +39,7 @@ class TraceNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracePod:
-    """A pod; the trace's are independent of each other, there are no gangs."""
+    """A pod; the trace's are independent of each other."""
 
     name: str
     cpu_milli: int
@@ -49,6 +49,8 @@ class TracePod:
     """Thousandths of each GPU; less than 1000 only for one GPU, 0 without."""
     created: int
     """Seconds since the trace began."""
+    gang: str = ""
+    """The gang that is laid over it (arrivals.py); empty: it is on its own."""
 
     @property
     def asked(self) -> float:

@@ -156,6 +156,7 @@ def test_the_planted_cause_is_the_first_line(stage: Stage, scene: Scene) -> None
         wait_for(lambda: stage.answer(scene).diagnosis.cause != "new", timeout_seconds=SECONDS, what="the pod's age")
     found = stage.answer(scene)
     assert (found.diagnosis.cause, scene.says in found.diagnosis.title) == (scene.cause, True), found
+    assert not scene.shows or scene.shows in found.diagnosis.evidence
     assert found.diagnosis.do or not found.diagnosis.waits
     assert not found.unread
 

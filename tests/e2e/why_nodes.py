@@ -28,6 +28,7 @@ def nodes() -> list[Document]:
         node("sliced", gpus=0, capacity={"nvidia.com/mig-1g.10gb": "7"}),
         node("gang"),
         node("cpu", gpus=0, labels={ZONE: "a"}),
+        node("dra", gpus=0),
         node("zoned", labels={ZONE: "b"}),
         node("free"),
     ]

@@ -11,6 +11,7 @@ from typing import Any
 from builders import container, deployment, gpu_pod, job, pod, pod_group
 from podberth.wellknown import APPLIED_ANNOTATION
 
+from .dra import GPU_DRIVER, device_class, resource_slice
 from .why_nodes import HOSTNAME, POOL, ZONE, on
 
 Document = dict[str, Any]
@@ -26,6 +27,8 @@ class Scene:
     """The cause that has to be first."""
     says: str
     """Words of its first line."""
+    shows: str = ""
+    """A line of its evidence; empty: none is looked for."""
     asked: str = "it"
     status: Mapping[str, Any] | None = None
     """The status that the pod gets once it runs; None: it is left alone."""
@@ -34,7 +37,7 @@ class Scene:
     shared: bool = False
     """Whether it needs the CRDs of ../shared."""
     before: Callable[[str], Sequence[Document]] = lambda _: ()
-    """Cluster-scoped objects, made first, from the name of the namespace."""
+    """Cluster-scoped objects, and whatever has to be there first, from the name of the namespace."""
 
 
 def it(gpus: int = 1, **fields: Any) -> Document:
@@ -47,9 +50,9 @@ def refused_job(name: str, says: str, made: Document, *beside: Document) -> Scen
     return Scene(name=name, objects=[*beside, made], asked="job/train", cause="refused", says=says)
 
 
-def _claimed(**entry: str) -> Document:
+def _claimed(pool: str = "cpu", name: str = "it", **entry: str) -> Document:
     used = container("main", claims=["gpu"])
-    return pod(used, name="it", resourceClaims=[{"name": "gpu", **entry}], **on("cpu"))
+    return pod(used, name=name, resourceClaims=[{"name": "gpu", **entry}], **on(pool))
 
 
 def _mounted(claim: str, **fields: Any) -> Document:
@@ -105,6 +108,19 @@ def _object(version: str, kind: str, name: str, spec: Document) -> Document:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
+def _claim(name: str, device_class: str) -> Document:
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": device_class}}]
+    return _object("resource.k8s.io/v1", "ResourceClaim", name, {"devices": {"requests": requests}})
+
+
+def _devices_held(namespace: str) -> list[Document]:
+    """Return a node's only GPU, and the pod that has it: it comes before the pod that waits."""
+    pods = [_claim("taken", "gpu.nvidia.com"), _claimed("dra", "holder", resourceClaimName="taken")]
+    for each in pods:
+        each["metadata"]["namespace"] = namespace
+    return [device_class("gpu.nvidia.com", GPU_DRIVER), resource_slice("dra-1", GPU_DRIVER, "pci0000:00"), *pods]
+
+
 def _suspended(made: Document) -> Document:
     return {**made, "spec": {**made["spec"], "suspend": True}}
 
@@ -129,12 +145,6 @@ def _waiting(reason: str, message: str = "", *, restarts: int = 0, last: Documen
 _OURS = {"key": "example.com/rank", "operator": "In", "values": ["first"]}
 _RECORD = {"near": {"nodeAffinity": {"required": [{"matchExpressions": [_OURS]}]}}}
 _GPU_CLASS = _object("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", {})
-_FREE_CLAIM = _object(
-    "resource.k8s.io/v1",
-    "ResourceClaim",
-    "free",
-    {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}},
-)
 _QUOTA = _object("v1", "ResourceQuota", "team", {"hard": {"requests.nvidia.com/gpu": "1"}})
 _LIMITS = _object("v1", "LimitRange", "small", {"limits": [{"type": "Container", "max": {"cpu": "1"}}]})
 _BIG_CPU = pod(container("main", limits={"cpu": "2", "memory": "1Gi"}), name="it")
@@ -230,10 +240,18 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         name="unallocated",
-        objects=[_FREE_CLAIM, _claimed(resourceClaimName="free")],
+        objects=[_claim("free", "gpu.example.com"), _claimed(resourceClaimName="free")],
         before=lambda _: [_GPU_CLASS],
         cause="claim unallocated",
         says="has free devices for ResourceClaim free",
+    ),
+    Scene(
+        name="claims-held",
+        objects=[_claim("wanted", "gpu.nvidia.com"), _claimed("dra", resourceClaimName="wanted")],
+        before=_devices_held,
+        cause="claim unallocated",
+        says="has free devices for ResourceClaim wanted",
+        shows="dra-1: 0 of 1 gpu.nvidia.com free; held by why-claims-held/holder (1)",
     ),
     # ---- no node for it at all
     Scene(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree as ET  # of our own drawings
 
 import pytest
@@ -10,7 +11,7 @@ from bench.placement import plots, report
 from bench.placement.accounts import Account, Ask
 from bench.placement.fragments import Fragmentation
 from bench.placement.outcome import Trial, work_out
-from bench.placement.overlay import WHOLE, Machine, Unit
+from bench.placement.overlay import RACK, WHOLE, Machine, Unit
 from bench.placement.replay import allocated, ask_of, trial
 from bench.placement.trace import TracePod
 
@@ -229,6 +230,41 @@ def test_where_all_are_placed_the_first_moment_is_the_last() -> None:
 def test_a_refusal_that_the_accounts_do_not_see_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"^p: got refused \(no\), want a place on m$"):
         work_out([Trial(pod=pod(), ask=whole(), reason="no")], [machine(whole=1)])
+
+
+def test_gangs_are_counted_by_their_pods_and_racks() -> None:
+    machines = [replace(machine(name, whole=2), node=in_rack(name, rack)) for name, rack in ("ar", "br", "cs")]
+    trials = [
+        member("one-rack", "a"),
+        member("one-rack", "b"),
+        member("two-racks", "a"),
+        member("two-racks", "c"),
+        member("half", "b"),
+        member("half", ""),
+        member("none", ""),
+        member("none", ""),
+    ]
+    outcome = work_out(trials, machines)
+    end = outcome.at_end
+    assert (end.gangs, end.whole_gangs, end.racked_gangs, end.half_gangs) == (4, 2, 1, 1)
+    rows = {row[0]: row[1] for row in report.moments({"on": outcome}, "at_end")[1]}
+    assert rows["gangs of which all pods are placed"] == "2 of 4"
+
+
+def in_rack(name: str, rack: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "labels": {RACK: rack}}}
+
+
+def member(gang: str, node: str) -> Trial:
+    return Trial(pod=replace(pod(), gang=gang), ask=whole(), node=node)
+
+
+def test_a_share_of_the_gpus_has_arrived_when_pods_have_use_for_it() -> None:
+    outcome = work_out([placed(pod()), placed(pod(2)), placed(pod())], [machine(whole=4)])
+    half, most = outcome.arrived(0.5), outcome.arrived(1.0)
+    assert half is not None
+    assert (half.placed_pods, most) == (2, outcome.at_end)
+    assert outcome.arrived(1.1) is None
 
 
 def test_claims_are_counted_by_what_they_were_given() -> None:

@@ -102,6 +102,12 @@ def test_sixteen_machines_of_one_kind_share_a_rack() -> None:
     assert racks == {"t4-2-00": 16, "t4-2-01": 1, "p100-2-00": 1}
 
 
+def test_a_rack_has_as_many_machines_as_asked_for() -> None:
+    machines = lay_over([node(number, "T4", 2) for number in range(5)], [], rack_size=4)
+    racks = Counter(machine.node["metadata"]["labels"][RACK] for machine in machines)
+    assert racks == {"t4-2-00": 4, "t4-2-01": 1}
+
+
 @pytest.mark.parametrize(
     ("milli", "mib", "profile"),
     [

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from builders import container, gpu_pod, pod, sidecar
+from e2e.dra import GPU_DRIVER, device_class, resource_slice
 from podberth.wellknown import APPLIED_ANNOTATION
+from podberth.why.diagnosis import Answer
 from podberth.why.picture import Ref
-from why_pictures import NO_NODE, NOW, Document, forbidden, node, placed, waiting, why
+from why_pictures import NO_NODE, NOW, Document, forbidden, node, picture, placed, waiting, why
 
 GPU = "nvidia.com/gpu"
 SHORT = f"{NO_NODE}1 Insufficient {GPU}."
@@ -333,6 +335,65 @@ def test_the_devices_of_an_allocated_claim_keep_a_pod_on_their_node() -> None:
     message = f"{NO_NODE}1 resourceclaim not available on the node."
     found = why(waiting(asked, message), node("a"), read={ref: claim})
     assert found.diagnosis.cause == "claim elsewhere"
+
+
+def test_who_holds_the_devices_that_a_claim_lacks_is_named() -> None:
+    found = without_devices({"items": [held("b", "gpu-0", "train"), held("b", "gpu-1", "train")]})
+    assert found.diagnosis.cause == "claim unallocated"
+    assert found.diagnosis.evidence[-1] == "b: 0 of 2 gpu.nvidia.com free; held by team-a/train (2)"
+    assert found.diagnosis.do[-1] == "ask the owner of team-a/train, on b, or of the others"
+
+
+def test_claims_that_may_not_be_listed_leave_out_who_holds_the_devices() -> None:
+    found = without_devices(forbidden(CLAIMS.right))
+    assert found.diagnosis.evidence[-1] == "drivers publish 2 devices of gpu.nvidia.com, free and held"
+    assert len(found.diagnosis.do) == 1
+    assert [each.want for each in found.unread] == ["list resourceclaims.resource.k8s.io"]
+
+
+def test_claims_are_listed_only_for_a_pod_whose_claim_for_accelerators_has_no_devices() -> None:
+    held_up = waiting(claiming(), f"{NO_NODE}1 Insufficient cpu.")
+    nics = device_class("gpu.nvidia.com", "rdma.example.com")
+    nics["metadata"]["name"] = "nics"
+    own = {"spec": asking("nics")}
+    assert CLAIMS in picture(waiting(claiming(), UNALLOCATED), node("b"), read={MINE: {"spec": asking()}}).read
+    assert CLAIMS not in picture(held_up, node("b"), read={MINE: {"spec": asking()}}).read
+    read = {MINE: own, claims_ref("deviceclasses", name="nics"): nics}
+    assert CLAIMS not in picture(waiting(claiming(), UNALLOCATED), node("b"), read=read).read
+
+
+UNALLOCATED = f"{NO_NODE}1 cannot allocate all claims."
+
+
+def claims_ref(plural: str, namespace: str = "", name: str = "") -> Ref:
+    return Ref("resource.k8s.io", ("v1", "v1beta2", "v1beta1"), plural, namespace, name)
+
+
+CLAIMS, MINE = claims_ref("resourceclaims"), claims_ref("resourceclaims", "default", "mine")
+
+
+def claiming() -> Document:
+    return pod(name="it", resourceClaims=[{"name": "x", "resourceClaimName": "mine"}])
+
+
+def asking(name: str = "gpu.nvidia.com") -> Document:
+    return {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": name}}]}}
+
+
+def held(on: str, device: str, by: str) -> Document:
+    result = {"driver": GPU_DRIVER, "pool": on, "device": device}
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [{"resource": "pods", "name": by}]}
+    return {"metadata": {"namespace": "team-a", "name": f"claim-{device}"}, "status": status}
+
+
+def without_devices(claims: Any) -> Answer:
+    read = {
+        MINE: {"spec": asking()},
+        claims_ref("deviceclasses", name="gpu.nvidia.com"): device_class("gpu.nvidia.com", GPU_DRIVER),
+        claims_ref("resourceslices"): {"items": [resource_slice("b", GPU_DRIVER, "pci0000:00", "pci0000:40")]},
+        CLAIMS: claims,
+    }
+    return why(waiting(claiming(), UNALLOCATED), node("b"), read=read)
 
 
 def test_a_host_port_that_is_taken_keeps_a_pod_off() -> None:

@@ -285,7 +285,7 @@ def _beside(step: Step) -> Iterator[tuple[Diagnosis, tuple[str, ...]]]:
         step = replace(step, nodes=kept)
     if diagnosis := groups.no_room_at_once(step):
         yield diagnosis, _OF_GROUP
-    if diagnosis := claims.unallocated(step.picture):
+    if diagnosis := claims.unallocated(step):
         yield diagnosis, ("cannot allocate",)
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ..devices.claims import hands_out_others
 from ..kube.unchecked import list_at, mapping_at, text_at
-from ..words import counted, listed, named
+from ..topology.claimed_devices import claimed_use
+from ..words import MOST_NAMED, counted, listed, named
 from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Document, Picture, Ref
@@ -13,6 +15,7 @@ from .steps import Step
 _GROUP: Final = "resource.k8s.io"
 _VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
 _SLICES: Final = Ref(_GROUP, _VERSIONS, "resourceslices")
+_CLAIMS: Final = Ref(_GROUP, _VERSIONS, "resourceclaims")
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
@@ -26,6 +29,9 @@ def needs(picture: Picture) -> Iterator[Ref]:
     yield from map(_class, classes)
     if classes:
         yield _SLICES
+    # All claims may be thousands: they are read only if they may say who holds the accelerators.
+    if _unallocated(picture) and not all(hands_out_others(picture.one(_class(name)) or {}) for name in classes):
+        yield _CLAIMS
 
 
 def missing(picture: Picture) -> Diagnosis | None:
@@ -81,12 +87,13 @@ def elsewhere(step: Step) -> Diagnosis:
     )
 
 
-def unallocated(picture: Picture) -> Diagnosis | None:
+def unallocated(step: Step) -> Diagnosis | None:
     """Return the diagnosis that the scheduler could not allocate a claim of the pod on any node; else None."""
-    waits = [name for name, claim in _found(picture) if not mapping_at(claim, "status", "allocation")]
-    said = text_at(picture.scheduled, "message")
-    if not waits or "cannot allocate" not in said:
+    picture = step.picture
+    waits = _unallocated(picture)
+    if not waits:
         return None
+    holders, owners = _holders(step)
     slices = picture.listed(_SLICES)
     drivers: dict[str, int] = {}
     for each in slices:
@@ -100,13 +107,39 @@ def unallocated(picture: Picture) -> Diagnosis | None:
         evidence=(
             f"it asks for {listed(asked)}" if asked else "its requests are not known",
             f"drivers publish {listed(there)}, free and held" if there else "no driver publishes any ResourceSlice",
+            *holders,
         ),
         do=(
             "install the DRA driver of these devices, or see why it publishes none: kubectl get resourceslices"
             if not there
             else "wait until a claim of them is released: kubectl get resourceclaims -A",
+            *([f"ask the owner of {owners[0]}, or of the others"] if owners else ()),
         ),
     )
+
+
+def _unallocated(picture: Picture) -> list[str]:
+    """Return the names of the pod's claims without devices, if the scheduler says that it cannot allocate them."""
+    if "cannot allocate" not in text_at(picture.scheduled, "message"):
+        return []
+    return [name for name, claim in _found(picture) if not mapping_at(claim, "status", "allocation")]
+
+
+def _holders(step: Step) -> tuple[list[str], list[str]]:
+    """Return (lines about the accelerators that claims hold on nodes that fit, the pods that hold them).
+
+    The nodes with the most free come first, and so do their pods.
+    """
+    use = claimed_use(step.picture.listed(_SLICES), step.picture.listed(_CLAIMS))
+    held = [(each.name, device) for each in step.nodes for device in use.get(each.name, ()) if device.holders]
+    held.sort(key=lambda pair: (-pair[1].free, pair[0]))
+    lines = []
+    for node, device in held[:MOST_NAMED]:
+        by = named(f"{pod.namespace}/{pod.pod} ({pod.units})" for pod in device.holders)
+        lines.append(f"{node}: {device.free} of {device.allocatable} {device.resource} free; held by {by}")
+    if len(held) > MOST_NAMED:
+        lines.append(f"held on {counted(len({node for node, _ in held}), 'node')} that fit otherwise")
+    return lines, [f"{pod.namespace}/{pod.pod}, on {node}" for node, device in held for pod in device.holders]
 
 
 def _entries(picture: Picture) -> list[Any]:
