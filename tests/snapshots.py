@@ -1,5 +1,6 @@
 """Snapshots for tests: policies as text, nodes as shapes, and one CEL environment for all (making one takes 30 ms)."""
 
+import json
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
@@ -74,3 +75,12 @@ def snapshot(*policies: str, objects: Iterable[dict[str, Any]] = ()) -> Snapshot
 def forgetful(known: Snapshot) -> Snapshot:
     """Return the snapshot without the answers that it gave so far; plans, which go by the policies, are shared."""
     return known.with_sealer(known.sealer)
+
+
+def snapshot_of_mutations(*mutations: dict[str, Any], fail: str = "Ignore") -> Snapshot:
+    """Return a snapshot of policies p0, p1, …, each with one mutation."""
+    texts = [
+        policy(f"p{order}", f"  failurePolicy: {fail}\n  mutations: [{json.dumps(each)}]", order=order)
+        for order, each in enumerate(mutations)
+    ]
+    return snapshot(*texts)
