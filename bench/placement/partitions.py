@@ -20,7 +20,9 @@ from e2e.dra import GPU_DRIVER, partition_name, partitionable
 from podberth.devices import mig, mig_placement
 from podberth.devices.mig_tables import MigTable
 from podberth.facts.cluster import collect
+from podberth.kube.unchecked import is_pod
 from podberth.mig_plan.demand import of_pods
+from podberth.mig_plan.hosts import hosts_of
 from podberth.mig_plan.layouts import UNCUT, WHOLE, Layout
 from podberth.mig_plan.plan import Plan, plan
 from podberth.mig_plan.pools import pools_of
@@ -53,8 +55,9 @@ def plan_of(machines: Sequence[Machine], pods: Sequence[TracePod]) -> Plan:
     pools, _ = pools_of(collect(documents, now=None).nodes)
     names = frozenset(machine.name for pool in pools for machine in pool.machines)
     elsewhere = int(sum(each.gpus for each in machines if each.name not in names))
-    demand = of_pods(map(manifest, _not_elsewhere(pods, elsewhere)), names)
-    return plan(pools, demand, clock=time.monotonic, seconds=_SECONDS)
+    documents += map(manifest, _not_elsewhere(pods, elsewhere))
+    hosts = hosts_of(documents, names)
+    return plan(pools, of_pods(filter(is_pod, documents), names), hosts, clock=time.monotonic, seconds=_SECONDS)
 
 
 def _not_elsewhere(pods: Sequence[TracePod], gpus: int) -> Iterator[TracePod]:

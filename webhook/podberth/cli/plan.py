@@ -18,9 +18,10 @@ from ..files.reading import MAX_POLICY_BYTES, named_text
 from ..kube.documents import load_documents
 from ..kube.unchecked import is_pod
 from ..mig_plan.demand import Need, of_document, of_pods
+from ..mig_plan.hosts import Hosts, hosts_of
 from ..mig_plan.layouts import UNCUT, Layout
 from ..mig_plan.plan import Config, Plan, PoolPlan, plan
-from ..mig_plan.pools import LeftOut, Pool, pools_of
+from ..mig_plan.pools import LeftOut, pools_of
 from ..mig_plan.serving import Served
 from ..words import counted
 from .access import add_output, number
@@ -72,22 +73,24 @@ def run(arguments: argparse.Namespace) -> int:
         documents = documents_of(arguments.simulate)
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
+    singles = [single for document in documents for single in unlist(document)]
     pools, left_out = pools_of(nodes_of(documents, None))
     if not pools:
         reasons = "".join(f"; {counted(count, 'node')}: {reason}" for reason, count in left_out)
         raise UsageError(f"got no node whose GPUs can be partitioned{reasons}")
-    demand = _demand(arguments.demand, documents, pools)
-    found = plan(pools, demand, clock=time.monotonic, seconds=arguments.seconds)
+    names = frozenset(machine.name for pool in pools for machine in pool.machines)
+    demand = _demand(arguments.demand, singles, names)
+    # What the pods of a file request of CPU and memory is unknown, and the Pods of the snapshot are not its demand.
+    hosts = Hosts() if arguments.demand else hosts_of(singles, names)
+    found = plan(pools, demand, hosts, clock=time.monotonic, seconds=arguments.seconds)
     text = {"text": _text, "json": _json, "yaml": _yaml}[arguments.output](found, left_out, demand)
     write_text(text)
     return ExitCode.OK
 
 
-def _demand(file: Path | None, documents: Sequence[Document], pools: Sequence[Pool]) -> Counter[Need]:
+def _demand(file: Path | None, documents: Sequence[Document], nodes: frozenset[str]) -> Counter[Need]:
     if file is None:
-        singles = (single for document in documents for single in unlist(document))
-        nodes = {machine.name for pool in pools for machine in pool.machines}
-        demand = of_pods(filter(is_pod, singles), nodes)
+        demand = of_pods(filter(is_pod, documents), nodes)
         if not demand:
             raise UsageError(
                 "got no Pod with NVIDIA GPUs in the snapshot that waits or is on a node whose GPUs can be partitioned; "

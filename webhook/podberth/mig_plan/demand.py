@@ -60,28 +60,44 @@ def of_pods(pods: Iterable[Mapping[str, Any]], nodes: AbstractSet[str]) -> Count
     """
     found: Counter[Need] = Counter()
     for pod in pods:
-        if problems := shape_problems(pod):
-            name = "/".join(text_at(pod, "metadata", field) for field in ("namespace", "name"))
-            raise UsageError(f"Pod {name}: {problems[0]}")
-        node = at(pod, "spec", "nodeName")
-        if at(pod, "status", "phase") in _ENDED or (node and node not in nodes):
-            continue
-        facts = gpu_facts(pod)
-        by_memory = facts.kind == "mig" or (facts.kind == "whole" and not _stays_whole(pod))
-        if facts.count == 1 and facts.vendor == "nvidia" and facts.memory_mib and by_memory:
-            found[Need(memory_mib=facts.memory_mib)] += 1
-            continue
-        whole = 0
-        for request in facts.requests:
-            if request.init or request.vendor != "nvidia":
-                continue
-            if request.kind == "mig":
-                found[Need(profile=request.profile)] += request.quantity
-            elif request.kind == "whole":
-                whole += request.quantity
-        if whole:
-            found[Need(gpus=whole)] += 1
+        found.update(needs_of(pod, nodes))
     return found
+
+
+def needs_of(pod: Mapping[str, Any], nodes: AbstractSet[str]) -> Counter[Need]:
+    """Return the needs of one Pod, as ``of_pods`` counts them; empty if it has ended or runs on another node."""
+    found: Counter[Need] = Counter()
+    if problems := shape_problems(pod):
+        name = "/".join(text_at(pod, "metadata", field) for field in ("namespace", "name"))
+        raise UsageError(f"Pod {name}: {problems[0]}")
+    node = text_at(pod, "spec", "nodeName")
+    if _has_ended(pod) or (node and node not in nodes):
+        return found
+    facts = gpu_facts(pod)
+    by_memory = facts.kind == "mig" or (facts.kind == "whole" and not _stays_whole(pod))
+    if facts.count == 1 and facts.vendor == "nvidia" and facts.memory_mib and by_memory:
+        found[Need(memory_mib=facts.memory_mib)] += 1
+        return found
+    whole = 0
+    for request in facts.requests:
+        if request.init or request.vendor != "nvidia":
+            continue
+        if request.kind == "mig":
+            found[Need(profile=request.profile)] += request.quantity
+        elif request.kind == "whole":
+            whole += request.quantity
+    if whole:
+        found[Need(gpus=whole)] += 1
+    return found
+
+
+def runs_on(pod: Mapping[str, Any]) -> str:
+    """Return the name of the node that a Pod runs on; empty if it waits or has ended."""
+    return "" if _has_ended(pod) else text_at(pod, "spec", "nodeName")
+
+
+def _has_ended(pod: Mapping[str, Any]) -> bool:
+    return at(pod, "status", "phase") in _ENDED
 
 
 def _stays_whole(pod: Mapping[str, Any]) -> bool:

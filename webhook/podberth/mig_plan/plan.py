@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from .demand import Demand
-from .layouts import UNCUT, Layout
+from .hosts import RESOURCES, Hosts, spread
+from .layouts import UNCUT, WHOLE, Layout, is_whole
 from .pools import Machine, Pool, measures_of, sum_of
 from .search import search
 from .serving import Measures, Served, Want, served, sized, use_of, wants_of
 
+_UNKNOWN: Final = Hosts()
 _CLOSE_MIB: Final = 1e-3
 """The difference from which on layouts serve more than others."""
 
@@ -73,7 +75,14 @@ class _Group:
     """The number of machines, from the first on, that stay as they are."""
 
 
-def plan(pools: Sequence[Pool], demand: Demand, *, clock: Callable[[], float], seconds: float = 10.0) -> Plan:
+def plan(
+    pools: Sequence[Pool],
+    demand: Demand,
+    hosts: Hosts = _UNKNOWN,
+    *,
+    clock: Callable[[], float],
+    seconds: float = 10.0,
+) -> Plan:
     """Return the layouts that serve the most memory of a demand with few nodes that change; never less than today's.
 
     A need of memory gets the smallest profile that is offered and large enough, as the policy ``mig-right-size`` asks
@@ -82,6 +91,8 @@ def plan(pools: Sequence[Pool], demand: Demand, *, clock: Callable[[], float], s
     Args:
         pools: the fleet.
         demand: the number of pods of each need.
+        hosts: the CPU and memory of nodes and pods. The nodes that are partitioned are so many that the pods have
+            enough of both on average.
         clock: returns the time in seconds; only differences count.
         seconds: the time for the search.
     """
@@ -90,7 +101,8 @@ def plan(pools: Sequence[Pool], demand: Demand, *, clock: Callable[[], float], s
     found = search(pools, demand, measures, clock, seconds)
     offer = sum_of(pool.offer for pool in pools)
     today = served(offer, demand, measures)
-    groups = [each for at, pool in enumerate(pools) for each in _groups(at, pool, found.layouts[at])]
+    loads = _loads(found.layouts, demand, measures, hosts)
+    groups = [each for at, pool in enumerate(pools) for each in _groups(at, pool, found.layouts[at], loads, hosts)]
     wants = wants_of(demand, measures)
     _keep(groups, wants, measures, lambda: clock() > start + seconds)
     after = sum_of(_offer_after(group) for group in groups)
@@ -109,21 +121,53 @@ def plan(pools: Sequence[Pool], demand: Demand, *, clock: Callable[[], float], s
 # ---- which node gets which layouts ----------------------------------------------------------------------------------
 
 
-def _groups(at: int, pool: Pool, chosen: Mapping[Layout, int]) -> list[_Group]:
+def _groups(
+    at: int, pool: Pool, chosen: Mapping[Layout, int], loads: Mapping[str, Mapping[str, float]], hosts: Hosts
+) -> list[_Group]:
     """Return the machines of a pool by the layouts that they get. Machines with more GPUs come first."""
-    whole_first = sorted(chosen.items(), key=lambda pair: _order(pair[:1]))
-    pending = [layout for layout, count in whole_first for _ in range(count)]
-    by_size: defaultdict[int, list[Machine]] = defaultdict(list)
-    for machine in pool.machines:
-        by_size[machine.gpus].append(machine)
+    cut = [layout for layout in sorted(chosen) if layout != UNCUT for _ in range(chosen[layout])]
+    known = [machine for machine in pool.machines if machine.name in hosts.free]
+    gpus = sum(machine.gpus for machine in known)
+    # Of one GPU, on average: which machine gets which layouts is not known yet.
+    shares = {name: sum(hosts.free[each.name][name] for each in known) / gpus for name in RESOURCES if gpus}
+
+    def bears(size: int, layouts: Iterable[Layout]) -> bool:
+        offer = _offer_of(layouts)
+        return all(
+            sum(loads.get(name, {}).get(resource, 0.0) * count for name, count in offer.items()) <= share * size
+            for resource, share in shares.items()
+        )
+
+    sizes = sorted((machine.gpus for machine in pool.machines), reverse=True)
+    wanted: defaultdict[int, Counter[tuple[Layout, ...]]] = defaultdict(Counter)
+    for size, layouts in zip(sizes, spread(cut, sizes, bears), strict=True):
+        wanted[size][layouts] += 1
     found: list[_Group] = []
-    for size, machines in sorted(by_size.items(), reverse=True):
-        wanted: Counter[tuple[Layout, ...]] = Counter()
-        for _ in machines:
-            wanted[tuple(pending[:size])] += 1
-            del pending[:size]
-        found += _matched(at, pool.memory_mib, wanted, machines)
+    for size, layouts_of_size in wanted.items():
+        machines = [machine for machine in pool.machines if machine.gpus == size]
+        found += _matched(at, pool.memory_mib, layouts_of_size, machines)
     return found
+
+
+def _loads(
+    layouts: Sequence[Mapping[Layout, int]], demand: Demand, measures: Measures, hosts: Hosts
+) -> dict[str, dict[str, float]]:
+    """Return what the pod on one instance of each profile, and on one whole GPU, requests of CPU and memory.
+
+    It is the average, and less if the layouts have more of them than there are pods.
+    """
+    offer = sum_of(_offer_of(layout for layout, count in each.items() for _ in range(count)) for each in layouts)
+    units: Counter[str] = Counter()
+    requests: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for need, count in demand.items():
+        asked = measures.asked_for(need, offer)
+        name = WHOLE if is_whole(asked) else asked
+        units[name] += (need.gpus or 1) * count
+        requests[name].update(hosts.needed.get(need, {}))
+    return {
+        name: {each: amount / max(units[name], offer[name]) for each, amount in total.items()}
+        for name, total in requests.items()
+    }
 
 
 def _order(layouts: Sequence[Layout]) -> list[tuple[bool, Layout]]:
