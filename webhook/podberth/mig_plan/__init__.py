@@ -1,12 +1,6 @@
 """Plans MIG layouts: from a demand of GPU memory and a fleet to the layout of each GPU.
 
-<<<<<<< HEAD
 ``demand`` reads the needs, ``pools`` divides the fleet, and ``serving`` says how much an offer serves. ``search`` finds
-the best set of profiles to offer, and ``layouts`` solves the integer program for one such set. ``plan`` says which
-nodes change.
-=======
-``demand`` reads the needs, ``pools`` divides the fleet, ``serving`` says how much an offer serves, ``layouts`` solves
-the integer program for one set of profiles on offer, ``search`` finds the set, ``hosts`` spreads the layouts by CPU and
-memory, and ``plan`` says which nodes change.
->>>>>>> words21
+the best set of profiles to offer, and ``layouts`` solves the integer program for one such set. ``hosts`` spreads the
+layouts by CPU and memory, and ``plan`` says which nodes change.
 """
