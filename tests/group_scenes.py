@@ -337,11 +337,6 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         LEAST,
-        job(parallelism=3, completions=1),
-        "spec.completions: got 1, want 3, as parallelism: of 3 pods only 1 is ever made",
-    ),
-    Scene(
-        LEAST,
         f"""
         apiVersion: ray.io/v1
         kind: RayCluster
