@@ -48,6 +48,7 @@ def test_a_misspelled_command_is_reported_with_the_one_that_was_meant(capsys: py
         ("test --policies p", "--policies; name the policies without a flag, as DIR"),
         ("status --policies p", "--policies p"),
         ("lint --levl note", "--levl; did you mean --level?"),
+        ("topology show --simulate l4-1 --simlate l4-1", "--simlate l4-1; did you mean --simulate?"),
         ("version -p", "-p"),
     ],
 )
@@ -179,15 +180,6 @@ def test_help_is_a_word_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert "COMMAND" in capsys.readouterr().out
     assert main(["help", "docs"]) == 0
     assert "usage: podberth docs" in capsys.readouterr().out
-
-
-def test_an_unknown_flag_is_reported_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
-    for argv in (["check", "a", "--simlate", "l4-1"], ["topology", "show", "--simulate", "l4-1", "--simlate", "l4-1"]):
-        assert main(argv) == 2
-        assert "unrecognized arguments: --simlate" in (said := capsys.readouterr().err)
-        assert said.endswith("; did you mean --simulate?\n")
-    assert main(["check", "a", "--nothing-like-it"]) == 2
-    assert capsys.readouterr().err.endswith("unrecognized arguments: --nothing-like-it\n")
 
 
 def test_a_rotation_is_awaited_for_days_too() -> None:

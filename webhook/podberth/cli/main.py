@@ -71,13 +71,13 @@ PROGRAM: Final = "podberth"
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose message about an unknown flag names the most similar one."""
+    """A parser whose message about an unknown flag says what was probably meant."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse as ``argparse`` does, and end with an error if a flag is unknown."""
+        """Parse as ``argparse`` does, and end with an error if an argument is unknown."""
         found, rest = super().parse_known_args(args, namespace)
-        if flag := next((each for each in rest if each.startswith("--")), ""):
-            self.error(f"unrecognized arguments: {' '.join(rest)}{did_you_mean(flag, self._option_string_actions)}")
+        if rest:
+            self.error(f"unrecognized arguments: {' '.join(rest)}{_meant(rest[0], self)}")
         return found, rest
 
 
@@ -113,10 +113,7 @@ def _run(argv: Sequence[str], program: str) -> int:
     gc.enable()
     parser = _Parser(prog=f"{program} {command.name}", description=command.help, allow_abbrev=False)
     module.configure(parser)
-    arguments, unknown = parser.parse_known_args(argv[1:])
-    if unknown:
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown[0], parser)}")
-    return module.run(arguments)
+    return module.run(parser.parse_args(argv[1:]))
 
 
 def _meant(flag: str, parser: argparse.ArgumentParser) -> str:
