@@ -48,7 +48,7 @@ def test_a_misspelled_command_is_reported_with_the_one_that_was_meant(capsys: py
         ("test --policies p", "--policies; name the policies without a flag, as DIR"),
         ("status --policies p", "--policies p"),
         ("lint --levl note", "--levl; did you mean --level?"),
-        ("topology show --simulate l4-1 --simlate l4-1", "--simlate l4-1; did you mean --simulate?"),
+        ("topology show --simulate l4-1 --simlate l4-1", "--simlate; did you mean --simulate?"),
         ("version -p", "-p"),
     ],
 )
