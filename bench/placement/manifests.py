@@ -12,6 +12,11 @@ from .trace import TracePod
 JSON = dict[str, Any]
 
 
+def gang_of(name: str) -> JSON:
+    """Return the metadata by which a pod says which gang it belongs to, and of how many pods."""
+    return {"labels": {GANG_LABEL: name}, "annotations": {GANG_SIZE_ANNOTATION: str(GANG_PODS)}}
+
+
 def manifest(pod: TracePod, *, by_hand: bool = False) -> JSON:
     """Write a pod that asks for what the trace says, the taint of GPU machines tolerated.
 
@@ -20,20 +25,19 @@ def manifest(pod: TracePod, *, by_hand: bool = False) -> JSON:
     profiles instead and asks for the smallest that is large enough. A pod of a gang says which, and of how many pods.
     """
     amounts = {"cpu": f"{pod.cpu_milli}m", "memory": f"{pod.memory_mib}Mi"}
-    annotations = {GANG_SIZE_ANNOTATION: str(GANG_PODS)} if pod.gang else {}
+    metadata = {"name": pod.name, "annotations": {}, **(gang_of(pod.gang) if pod.gang else {})}
     if pod.shares and by_hand:
         amounts[mig.parse(right_profile(pod)).resource] = "1"
     elif pod.gpus:
         amounts[WHOLE] = str(pod.gpus)
         if pod.shares:
-            annotations["podberth.io/gpu-memory"] = f"{need_mib(pod)}Mi"
-    labels = {GANG_LABEL: pod.gang} if pod.gang else {}
+            metadata["annotations"]["podberth.io/gpu-memory"] = f"{need_mib(pod)}Mi"
     resources = {"requests": amounts, "limits": amounts}
     container = {"name": "main", "image": "registry.example/openb:1", "resources": resources}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": pod.name, "labels": labels, "annotations": annotations},
+        "metadata": metadata,
         "spec": {
             "containers": [container],
             "tolerations": [{"key": WHOLE, "operator": "Exists", "effect": "NoSchedule"}],

@@ -21,7 +21,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from builders import gpu_pod
+from builders import gpu_pod, pod_group
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import complete_node
 from controlplane.wait import wait_for
@@ -36,7 +36,7 @@ from podberth.topology.free_links import bucket
 from podberth.wellknown import FREE_LINKED_LABEL, NAMESPACE
 
 from .accounts import Account, Ask
-from .manifests import manifest
+from .manifests import gang_of, manifest
 from .outcome import Trial
 from .overlay import WHOLE, Machine
 from .trace import TracePod
@@ -64,7 +64,7 @@ _DRA = "/apis/resource.k8s.io/v1"
 _CLAIMS, _TEMPLATES = (f"{_DRA}/namespaces/{_NAMESPACE}/resourceclaim{each}" for each in ("s", "templates"))
 _POD_GROUPS = f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{_NAMESPACE}/podgroups"
 _SLICES, _CLASSES = f"{_DRA}/resourceslices", f"{_DRA}/deviceclasses"
-# The pods' namespace, as gang-system reads it.
+# The pods' namespace, as gang-system reads it. That PodGroups are served, a PodGroup in the snapshot shows.
 _CHOOSING = {
     "apiVersion": "v1",
     "kind": "Namespace",
@@ -196,7 +196,7 @@ class Stage:
         snapshot = folder / "cluster.json"
         items = [each for machine in machines for each in (machine.node, machine.config_map)]
         items += list(map(_parameters, REQUIRED)) if mode.required else []
-        items.append(_CHOOSING)
+        items += [_CHOOSING, pod_group("any", 1)] if mode.groups else []
         snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
         policies = shutil.copytree(POLICIES, folder / "policies")
         for name in mode.optional:
@@ -218,13 +218,18 @@ class Stage:
             yield
 
     def _check(self, mode: Mode) -> None:
-        """See for oneself that a pod of four GPUs is sent to linked ones, as the mode says."""
+        """See for oneself that a pod of four GPUs is sent to linked ones, and one of a gang joins, as the mode says."""
         _, pod = self._registration.dry_run(gpu_pod(4))
         required = "requiredDuringSchedulingIgnoredDuringExecution"
         preferred = "preferredDuringSchedulingIgnoredDuringExecution"
         affinity = pod["spec"].get("affinity", {}).get("nodeAffinity", {})
         if not affinity.get(required if mode.required else preferred):
             raise SystemExit(f"bench: {mode.name}: a pod of 4 GPUs got {affinity}, want a node affinity of that mode")
+        if mode.groups:
+            member = {**gpu_pod(4), "metadata": {"name": "probe", **gang_of("probe")}}
+            pod = self._plane.api.request("POST", f"{_PODS}?dryRun=All", member)
+            if not pod["spec"].get("schedulingGroup"):
+                raise SystemExit(f"bench: {mode.name}: a pod of a gang got no schedulingGroup, want its PodGroup's")
 
     def _send(self, pod: JSON) -> None:
         status, body = self._plane.raw("POST", _PODS, pod)
