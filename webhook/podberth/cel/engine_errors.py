@@ -128,15 +128,13 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
 def unwanted(found: CelType, want: Want) -> CelProblem:
     """Return the problem of an expression whose type ``found`` differs from the type ``want``."""
-    hint = (
-        "; write string(...)"
-        if want in (Want.STRING, Want.MESSAGE)
-        else "; take its .terms"
-        if found == NODES
-        else "; write a.orValue(b)"
-        if found.name == OPTIONAL and want is Want.BOOL
-        else ""
-    )
+    hint = ""
+    if want in (Want.STRING, Want.MESSAGE):
+        hint = "; write string(...)"
+    elif found == NODES:
+        hint = "; take its .terms"
+    elif found.name == OPTIONAL and want is Want.BOOL:
+        hint = "; write a.orValue(b)"
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 
@@ -161,8 +159,7 @@ def _explained(said: str, line: str, index: int, words: Vocabulary) -> tuple[int
     if match := _UNREAD.fullmatch(said):
         return index, _SYNTAX + _unread(match, around)
     if match := _FIELD.search(said):
-        message, name = _no_field(match["field"], match["message"], words)
-        return _find(line, index, name), message
+        return _find(line, index, match["field"]), _no_field(match["field"], match["message"], words)
     if _MAY_BE_KEY.search(said) and (found := mistakes.key_of_map(line, index)):
         return found
     if match := _REFERENCE.search(said):
@@ -187,14 +184,14 @@ def _unread(match: re.Match[str], around: Around) -> str:
     return f"got {'the end' if got == '<EOF>' else repr(got)[:_LONGEST]}{wanted and f', want {wanted}'}"
 
 
-def _no_field(field: str, message: str, words: Vocabulary) -> tuple[str, str]:
-    """Return (the message about a field that a type lacks, the name in the source)."""
+def _no_field(field: str, message: str, words: Vocabulary) -> str:
+    """Return the message about a field that a type lacks."""
     if message.endswith(".Request") and field in ("object", "oldObject"):
-        return f"undefined field '{field}' in Request; the pod is {field}, without request", field
+        return f"undefined field '{field}' in Request; the pod is {field}, without request"
     known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
     in_metadata = "metadata" in known and field in _OF_METADATA
     hint = f"; write metadata.{field}" if in_metadata else did_you_mean(field, known)
-    return f"undefined field '{field}' in {message.rpartition('.')[2]}{hint}", field
+    return f"undefined field '{field}' in {message.rpartition('.')[2]}{hint}"
 
 
 def _say_without_name(said: str, around: Around) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from ..kube.mishaps import BY_HELM
 from ..kube.walk import values
 from .result import Finding, Report, Result
 from .sources import Source, SourceFile
@@ -172,7 +173,7 @@ def _templates(folder: str, found: list[Result]) -> Result:
     first = found[0]
     files = list(dict.fromkeys(each.file for each in found))
     several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
-    is_chart = any("helm template" in error.message for each in found for error in each.errors)
+    is_chart = any(BY_HELM in error.message for each in found for error in each.errors)
     how = "expand first, as in: helm template … | podberth check -" if is_chart else "nothing of it is checked"
     message = f"{several} and no YAML yet; {how}"
     finding = Finding(policy="", message=message, field="", line=first.line)

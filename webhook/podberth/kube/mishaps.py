@@ -14,6 +14,8 @@ Wrong = tuple[Position, str]
 
 _CONFLICT: Final = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$", re.MULTILINE)
 _TEMPLATE: Final = re.compile(r"""^[^"'#\n]*(\{\{|\{%)""", re.MULTILINE)
+BY_HELM: Final = "expand it first, for example: helm template … | podberth check -"
+"""The advice about a template of a chart."""
 # The objects of a chart's templates, and functions that Helm adds: https://helm.sh/docs/chart_template_guide/
 _HELM: Final = re.compile(r"\.(?:Values|Release|Chart|Files|Capabilities)\b|\b(?:include|tpl|toYaml)\b")
 # A line that stands for left-out lines. A document may end with such a line: YAML 1.2.2, 9.1.3 (c-document-end)
@@ -22,8 +24,7 @@ _LEFT_OUT: Final = re.compile(r"^[ \t]*(?:\.\.\.|…)[ \t]*$(?=\s*\S)", re.MULTI
 
 def advice(template: str) -> str:
     """Return advice on how to expand a template such as ``{{ .Values.gpus }}``: by Helm, or by hand."""
-    helm = "expand it first, for example: helm template … | podberth check -"
-    return helm if _HELM.search(template) else "fill it in first"
+    return BY_HELM if _HELM.search(template) else "fill it in first"
 
 
 def is_template(text: str, line: int) -> bool:

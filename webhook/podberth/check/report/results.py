@@ -82,11 +82,12 @@ def summary(report: Report) -> str:
 
 
 def _counted(verdict: Verdict, report: Report) -> str:
-    count, later = report.count(verdict), sum(each.changes_later for each in report.results)
+    count = report.count(verdict)
     if verdict == "error":
         return number(count, "error")
-    of_them = f" ({later} of them changed on admission)" if verdict == "unchanged" and later else ""
-    return f"{count} {verdict}{of_them}"
+    # Only unchanged results change later.
+    later = sum(each.changes_later for each in report.results if each.verdict == verdict)
+    return f"{count} {verdict}" + (f" ({later} of them changed on admission)" if later else "")
 
 
 def skipped(report: Report) -> list[tuple[str, str]]:

@@ -29,8 +29,8 @@ from ..findings import Library
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each mutation ``topology`` before which no mutation ``gang`` of the library writes."""
-    firsts = [each.policy.spec.order for each in library.mutations if each.source.concern == "gang"]
+    orders = [each.policy.spec.order for each in library.mutations if each.source.concern == "gang"]
     for mutation in library.mutations:
-        if mutation.source.concern == "topology" and not any(first <= mutation.policy.spec.order for first in firsts):
+        if mutation.source.concern == "topology" and not any(order <= mutation.policy.spec.order for order in orders):
             message = f"it writes only on pods with the label {GANG_LABEL}; an entry gang before it writes the label"
             yield mutation.policy.problem((*mutation.path, "topology"), message)
