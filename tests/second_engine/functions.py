@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import re2
 from celpy import celtypes
 
 from podberth.cel.functions import CARRIED, FUNCTIONS, Function, ReviewContext
@@ -51,6 +52,11 @@ def _char_at(text: str, index: int) -> str:
     return text[index : index + 1]
 
 
+def _find(text: str, pattern: str) -> str:
+    found = re2.search(pattern, text)
+    return str(found.group()) if found else ""
+
+
 def _index_of(holder: Any, part: Any, start: int = 0) -> int:
     if isinstance(holder, list):
         return next((at for at, each in enumerate(holder) if each == part), -1)
@@ -83,9 +89,10 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
     return text[start:end]
 
 
-# cel-go ext/strings.go, version 1, but for format(); cel-python has none of them.
+# cel-go ext/strings.go, version 1, but for format(), and Kubernetes' find(); cel-python has none of them.
 _STRINGS: Mapping[str, Callable[..., Any]] = {
     "charAt": _char_at,
+    "find": _find,
     "indexOf": _index_of,
     "join": lambda texts, separator="": separator.join(texts),
     "lastIndexOf": _last_index_of,
