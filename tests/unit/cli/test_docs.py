@@ -76,7 +76,7 @@ def test_a_search_lists_the_sections_with_all_words_titles_first(
     assert found[0] == "status#let-through"
     assert set(found) < set(printed(capsys, "--search", "let").splitlines())
     for each in found:
-        text = printed(capsys, each).lower()
+        text = each + printed(capsys, each).lower()
         assert re.search(r"\blet(.|\n)*through|through(.|\n)*\blet", text), each
     decisions = [each.startswith("adr/") for each in found]
     assert decisions == sorted(decisions)
@@ -95,6 +95,22 @@ def test_a_search_puts_the_shortest_title_with_most_of_the_words_first(
     words: str, best: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert printed(capsys, "--search", words).splitlines()[0] == best
+
+
+def test_a_search_takes_other_forms_of_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "operating#tls" in printed(capsys, "--search", "rotate certificates by hand").splitlines()
+    assert printed(capsys, "--search", "exempted namespaces").splitlines()[0] == "install#exempt-a-namespace"
+
+
+def test_without_a_section_that_has_all_words_a_search_lists_a_few_with_the_rarest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["docs", "--search", "qqqq of a helm chart"]) == 0
+    printed_, said = capsys.readouterr()
+    found = printed_.splitlines()
+    assert 1 < len(found) <= 5
+    assert all(re.search(r"\bhelm(.|\n)*\bchart", printed(capsys, each).lower()) for each in found[:1]), found
+    assert "no section has all of the words; these have the rarest of them" in said
 
 
 def test_a_name_of_no_page_is_answered_with_sections_that_have_the_word(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import sys
 from ..errors import UsageError
 from ..files.documentation import MAP, names, page, search
 from .exitcodes import ExitCode
-from .output import write, write_text
+from .output import talk, write, write_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--search",
         metavar="WORDS",
-        help="print the sections that have all of these words, as PAGE#SECTION, best first",
+        help="print the sections that have all of these words, or the rarest of them, as PAGE#SECTION, best first",
     )
     parser.add_argument("--list", action="store_true", help="print the names of all pages")
 
@@ -32,10 +32,12 @@ def run(arguments: argparse.Namespace) -> int:
         write_text("".join(f"{name}\n" for name in names()))
         return ExitCode.OK
     if arguments.search is not None:
-        found = search(arguments.search)
-        if not found:
+        places, complete = search(arguments.search)
+        if not places:
             raise UsageError(f"docs: --search: got {arguments.search!r}, which no section has; want other words")
-        write_text("".join(f"{each}\n" for each in found))
+        if not complete:
+            talk(["docs: --search: no section has all of the words; these have the rarest of them"])
+        write_text("".join(f"{each}\n" for each in places))
         return ExitCode.OK
     text = page(arguments.page)
     if not sys.stdout.isatty():

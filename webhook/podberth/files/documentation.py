@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, metadata
+from math import log
 from pathlib import Path
 from posixpath import normpath
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..errors import UsageError, did_you_mean
 from .reading import read_text_in_time, reason_of
@@ -21,7 +22,26 @@ _MOST_FOUND: Final = 5
 """The most sections that a message names."""
 _LINK: Final = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 """A relative link in Markdown: the path, and the anchor behind it."""
+_FOR_CONTRIBUTORS: Final = ("adr/", "precision")
+"""How the names of pages begin that a search puts last."""
 _HEADING: Final = re.compile(r"(#+) (.+)")
+_ENDING: Final = re.compile(r"(?<=\w{4})(ies|es|s|e|y|ing|ed)$", re.IGNORECASE)
+"""The end of a word that other forms of it may lack."""
+
+
+class Found(NamedTuple):
+    """The sections that a search found, the best first."""
+
+    places: list[str]
+    """PAGE#SECTION."""
+    complete: bool
+    """Whether each has all the words."""
+
+
+class _Section(NamedTuple):
+    place: str
+    title: str
+    text: str
 
 
 def names() -> tuple[str, ...]:
@@ -48,30 +68,40 @@ def page(name: str) -> str:
     return absolute(_section(text, section, short) if section else text, short, _repository())
 
 
-def search(words: str) -> list[str]:
-    """Return the sections whose title or text has all the words, as PAGE#SECTION, the best first.
+def search(words: str) -> Found:
+    """Return the sections whose title or text has all the words; if none has, a few with the rarest of them.
 
-    A section does not count with the words of the sections below it. A word may be the beginning of a longer one; case
-    does not matter. A title is the name of the page and the heading of the section. Titles with most of the words come
-    first, of these the shortest; then the sections in which the words occur most often. Decisions (adr) come last.
+    A section does not count with the words of the sections below it, but with the name of its page. A word may be the
+    beginning of a longer one, its plural or another form (rotate, rotation); case does not matter. Titles with most of
+    the words come first, of these the shortest; then the sections in which the words occur most often. What is
+    for contributors comes last.
     """
-    wanted = [re.compile(rf"(?<!\w){re.escape(each)}", re.IGNORECASE) for each in words.split()]
-    if not wanted:
-        return []
+    wanted = [re.compile(rf"(?<!\w){re.escape(_ENDING.sub('', each))}", re.IGNORECASE) for each in words.split()]
+    sections = list(_sections()) if wanted else []
+    having = [[bool(each.search(section.text)) for each in wanted] for section in sections]
+    # How much a word says: nothing if every section has it.
+    weights = [log(len(sections) / max(1, sum(column))) for column in zip(*having, strict=True)]
+    scores = [sum(weight for weight, has in zip(weights, row, strict=True) if has) for row in having]
+    everywhere = any(map(all, having))
     found = []
+    for section, row, score in zip(sections, having, scores, strict=True):
+        if all(row) if everywhere else score > 0:
+            titled = sum(bool(each.search(section.title)) for each in wanted)
+            length = len(set(re.findall(r"\w+", section.title))) if titled else 0
+            often = sum(len(each.findall(section.text)) for each in wanted)
+            found.append((section.place.startswith(_FOR_CONTRIBUTORS), -score, -titled, length, -often, section.place))
+    places = list(dict.fromkeys(place for *_, place in sorted(found)))
+    return Found(places if everywhere else places[:_MOST_FOUND], complete=everywhere)
+
+
+def _sections() -> Iterator[_Section]:
     for name in names():
         lines = _read(name).splitlines(keepends=True)
         headings = list(_headings(lines))
         ends = [line for line, _, _ in headings[1:]] + [len(lines)]
         for (start, level, title), end in zip(headings, ends, strict=True):
-            counts = [len(each.findall("".join(lines[start:end]))) for each in wanted]
-            if all(counts):
-                whole = f"{name} {lines[start]}".lower()
-                titled = sum(bool(each.search(whole)) for each in wanted)
-                length = len(set(re.findall(r"\w+", whole))) if titled else 0
-                where = name if level == 1 else f"{name}#{title}"
-                found.append((name.startswith("adr/"), -titled, length, -sum(counts), where))
-    return list(dict.fromkeys(where for *_, where in sorted(found)))
+            place = name if level == 1 else f"{name}#{title}"
+            yield _Section(place, f"{name} {lines[start]}".lower(), f"{name}\n{''.join(lines[start:end])}")
 
 
 def absolute(text: str, name: str, repository: str) -> str:
@@ -137,9 +167,10 @@ def _places(wanted: str) -> str:
 def _found_in(words: str, page: str = "") -> str:
     """Return the end of a message: the sections that have the words, those of ``page`` first; empty for none."""
     words = re.sub(r"[-/]", " ", words)
-    found = sorted(search(words), key=lambda each: each.partition("#")[0] != page)
-    if not found:
+    places, complete = search(words)
+    if not complete:
         return ""
+    found = sorted(places, key=lambda each: each.partition("#")[0] != page)
     left = len(found) - _MOST_FOUND
     more = f" and {left} more (podberth docs --search '{words}')" if left > 0 else ""
     return f"; read {', '.join(found[:_MOST_FOUND])}{more}"
