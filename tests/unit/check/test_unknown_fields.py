@@ -239,6 +239,14 @@ def test_directives_of_patches_and_placeholders_are_no_fields(key: str) -> None:
     assert not [each for each in result.errors if "which a" in each.message]
 
 
+@pytest.mark.parametrize(
+    ("value", "said"), [("onfailure", ["got 'onfailure'; did you mean OnFailure?"]), ("${POLICY}", [])]
+)
+def test_a_value_that_the_api_server_refuses_is_an_error_and_a_placeholder_is_none(value: str, said: list[str]) -> None:
+    pod = POD.replace("    resource:\n      limits: {nvidia.com/gpu: 1}\n", f"  restartPolicy: {value}\n")
+    assert [each.message for each in one(pod).errors] == said
+
+
 def test_what_never_reaches_podberth_and_what_the_api_server_has_taken_are_not_checked() -> None:
     exempt = one(POD.replace("name: p", "name: p, namespace: kube-system"))
     assert (exempt.verdict, exempt.errors, exempt.warnings) == ("skipped", (), ())

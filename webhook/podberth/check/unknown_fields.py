@@ -1,5 +1,7 @@
 """Finds the fields that the API of a workload lacks: fields that kubectl refuses, or that never reach the pod.
 
+Values that a field of Kubernetes' own types does not take are found, too.
+
 An object of one of Kubernetes' own kinds is checked completely. In an object of another kind the pod templates are
 checked, as far as the form of the templates is known. Outside the templates, only misspelt and misplaced fields are
 found.
@@ -27,7 +29,7 @@ _SPEC: Final = ("spec",)
 
 
 class UnknownField(NamedTuple):
-    """A field of an object that the object's API does not have."""
+    """A field of an object that the object's API does not have, or a value that the field does not take."""
 
     path: Path
     message: str
@@ -73,9 +75,9 @@ def _unknown_fields(content: Mapping[str, Any], found: Sequence[Template], schem
 
 def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> Iterator[UnknownField]:
     for root in roots:
-        for path, message, former in unknown_fields(definitions, root):
+        for path, message, former, value in unknown_fields(definitions, root):
             # "$patch" and the like direct a strategic merge patch
-            if not str(path[-1]).startswith("$") and not holds_placeholder(str(path[-1])):
+            if not str(path[-1]).startswith("$") and not holds_placeholder(value or str(path[-1])):
                 yield UnknownField(path, message, refused and not former)
 
 

@@ -1,9 +1,9 @@
 """Reduces an API server's OpenAPI document to the parts that podberth reads.
 
-The result has the definitions reachable from the roots, with the types of fields and the rules of merging: list and map
-types, and defaults of scalars. A merge compares list items by their keys, and an item without a key (a port without its
-protocol) has the key's default. The result has no descriptions, defaults without effect (empty, 0), enumerations or
-required fields.
+The result has the definitions reachable from the roots, with the types of fields, the values of those that take
+one of a few, and the rules of merging: list and map types, and defaults of scalars. A merge compares list items by
+their keys, and an item without a key (a port without its protocol) has the key's default. The result has no
+descriptions, defaults without effect (empty, 0) or required fields.
 """
 
 from collections.abc import Collection
@@ -12,7 +12,7 @@ from typing import Any
 from .schema import CONFIG_MAP, NAMESPACE, POD
 
 _REFERENCE = "#/components/schemas/"
-_KEPT = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
+_KEPT = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type", "enum")
 
 
 def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CONFIG_MAP)) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The fields of a Pod and of the workloads that make pods, with their JSON types, from a real API server's schema.
 
-The schema has only types and the merge rules of lists; the API server decides whether a value is legal.
+The schema has types, the values of fields that take one of a few, and the merge rules of lists; the API server decides
+whether a value is legal.
 ``tools/pod_schema.py`` writes the packaged file.
 """
 
@@ -55,6 +56,8 @@ class Schema:
     """The default of a scalar that is left out; None if the scalar has no default."""
     bits: Literal[32, 64] = 64
     """The size of a whole number in bits."""
+    values: tuple[str, ...] = ()
+    """The values of a string that has one of a few, in alphabetical order; empty: any."""
 
 
 Definitions: TypeAlias = Mapping[str, Mapping[str, Schema]]
@@ -114,7 +117,8 @@ def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:
     kind = schema.get("type", "object")
     if kind in _SCALARS:
         bits: Literal[32, 64] = 32 if schema.get("format") == "int32" else 64
-        return Schema(kind=_SCALARS[kind], default=schema.get("default"), bits=bits)
+        values = tuple(schema.get("enum", ()))
+        return Schema(kind=_SCALARS[kind], default=schema.get("default"), bits=bits, values=values)
     if kind == "array":
         return Schema(
             kind="array",

@@ -1,13 +1,15 @@
-"""Finds fields that an object's type does not have: the API server drops such fields, and kubectl refuses them.
+"""Finds fields that an object's type does not have, and values that are none of the few that a field takes.
 
-kubectl asks for strict decoding unless ``--validate`` says otherwise (k8s.io/kubectl pkg/cmd/util/helpers.go
-AddValidateFlags). The types of values are not checked.
+The API server drops such fields, and kubectl refuses them: kubectl asks for strict decoding unless ``--validate`` says
+otherwise (k8s.io/kubectl pkg/cmd/util/helpers.go AddValidateFlags). The API server refuses such values. The types of
+values are not checked.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from ..words import listed
 from .paths import Path
 from .positions import render_path
 from .schema import Definitions, Schema
@@ -28,6 +30,8 @@ _OF_CONTAINERS: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 _SHOWN: Final = 60
+# A message lists as many values that a field takes, and no more.
+_FEW: Final = 8
 
 _NEWEST: Final = "1.37"
 """The newest version of Kubernetes whose fields podberth knows."""
@@ -62,13 +66,15 @@ _FORMER: Final[Mapping[tuple[str, str], str]] = {
 
 
 class Unknown(NamedTuple):
-    """A field that the type of its object does not have."""
+    """A field that the type of its object does not have, or a value that the field does not take."""
 
     path: Path
     message: str
-    """The message: the unknown field, and the name or the place that the author meant, if a likely one is known."""
+    """The message: what is unknown, and the name, the value or the place that the author meant, if one is likely."""
     former: bool = False
     """Whether an earlier version of the type had the field; podberth still reads pods that have it."""
+    value: str = ""
+    """The value, if it is what is unknown, and not the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +89,31 @@ class Typed:
     """The names of fields that the value may have besides those of its type."""
 
 
+class _Found(NamedTuple):
+    path: Path
+    message: str
+    """The name of the type that does not have the field; empty for a value."""
+    value: str = ""
+    values: tuple[str, ...] = ()
+    """The values that the field takes."""
+
+
 def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
-    """Yield the unknown fields of a value and of all its parts, in the document's order."""
-    found: list[tuple[Path, str]] = []
+    """Yield the unknown fields and values of a value and of all its parts, in the document's order."""
+    found: list[_Found] = []
     _walk(definitions, root.kind, root.value, root.path, found)
-    for path, message in found:
+    for path, message, value, values in found:
+        if values:
+            yield Unknown(path, _said_of(value, values), value=value)
+            continue
         others = root.others if path[:-1] == root.path else frozenset()
         if path[-1] not in others and path[-1] not in _OTHER_VERSIONS.get(message, ()):
             former = _FORMER.get((message, str(path[-1])))
             yield Unknown(path, former or _said(definitions, root, path, message), former is not None)
 
 
-def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found: list[tuple[Path, str]]) -> None:
-    """Append to ``found`` the path of each unknown field, with the name of the type that does not have the field."""
+def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found: list[_Found]) -> None:
+    """Append to ``found`` each unknown field and value."""
     if kind.kind == "message":
         if type(value) is not dict:
             return
@@ -103,9 +121,12 @@ def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found:
         for key, child in value.items():
             below = fields.get(key)
             if below is None:
-                found.append(((*path, key), kind.message))
+                found.append(_Found((*path, key), kind.message))
             elif type(child) in (dict, list) and below.kind in _HOLDERS:
                 _walk(definitions, below, child, (*path, key), found)
+            # The API server takes an empty text for an absent one, in nearly all fields
+            elif below.values and type(child) is str and child and child not in below.values:
+                found.append(_Found((*path, key), "", child, below.values))
     elif (below := kind.element) is not None and below.kind in _HOLDERS:
         for key, child in _entries(kind, value):
             _walk(definitions, below, child, (*path, key), found)
@@ -130,6 +151,14 @@ def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> st
     if near := nearest(key, definitions[message]):
         return f"{got} does not have; did you mean {near}?"
     return f"{got} of Kubernetes {_NEWEST} does not have"
+
+
+def _said_of(value: str, values: tuple[str, ...]) -> str:
+    got = f"got {value[:_SHOWN]!r}"
+    if near := nearest(value, values):
+        return f"{got}; did you mean {near}?"
+    few = len(values) <= _FEW
+    return f"{got}, want {listed([*filter(None, values)], 'or')}" if few else f"{got}, which the field does not take"
 
 
 def _article(name: str) -> str:

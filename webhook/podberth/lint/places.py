@@ -58,18 +58,28 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa
             return _handed_on(policy, tree, scope)
 
 
+def type_of(schema: PodSchema, found: FieldPath) -> Schema | None:
+    """Return the type of a field of the pod; None for a path that is no field of a Pod."""
+    if found[0] not in ("object", "oldObject"):
+        return None
+    try:
+        return type_at(schema, found[1:])
+    except MisfitError:
+        return None
+
+
 def holder(schema: PodSchema, found: FieldPath) -> str:
     """Return the name of the Kubernetes type that has the field of the pod, such as ``Container`` for an image.
 
     Empty for a key of a map, and for a path that is no field of a Pod.
     """
-    kind = _type(schema, found[:-1])
+    kind = type_of(schema, found[:-1])
     return kind.message.rpartition(".")[2] if kind is not None and kind.kind == "message" else ""
 
 
 def is_map(schema: PodSchema, found: FieldPath) -> bool:
     """Return whether a field of the pod is a map; the labels, for example, are a map."""
-    kind = _type(schema, found)
+    kind = type_of(schema, found)
     return kind is not None and kind.kind == "map"
 
 
@@ -81,15 +91,6 @@ def shown(found: FieldPath) -> str:
         plain = step.isidentifier()
         text += "[]" if step == ELEMENT else f".{step}" if plain and text else step if plain else f"[{step}]"
     return text
-
-
-def _type(schema: PodSchema, found: FieldPath) -> Schema | None:
-    if found[0] not in ("object", "oldObject"):
-        return None
-    try:
-        return type_at(schema, found[1:])
-    except MisfitError:
-        return None
 
 
 def _handed_on(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:
@@ -115,7 +116,7 @@ def _given(branches: Iterable[Tree]) -> list[Tree]:
 def _list(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:
     """Return the path of the field that ``tree`` reads if the field is a list of the pod; else None."""
     found = where(policy, tree, scope)
-    kind = None if found is None else _type(policy.environment.schema, found)
+    kind = None if found is None else type_of(policy.environment.schema, found)
     return found if kind is not None and kind.kind == "array" else None
 
 

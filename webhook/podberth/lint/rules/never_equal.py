@@ -17,7 +17,7 @@ Good:
     validationActions: [Deny]
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, get_args
 
 from ...cel.tree import Call, Items, Literal, Tree
@@ -26,11 +26,12 @@ from ...devices.mig_tables import TABLES
 from ...devices.resources import COUNTED_KINDS, DEVICE_CLASSES, TABLE
 from ...errors import Problem, did_you_mean
 from ...kube.paths import ELEMENT, FieldPath
+from ...kube.schema import PodSchema
 from ...workload.gpus import Kind
 from ...workload.memberships import MEMBERSHIPS
 from ...workload.systems import PLAIN, SYSTEMS
 from ..findings import Library, Linted
-from ..places import Scope, holder, parts_of, shown, where
+from ..places import Scope, holder, parts_of, shown, type_of, where
 
 _VENDORS: Final = frozenset({"", "mixed", *(each.vendor for each in (*TABLE.values(), *DEVICE_CLASSES.values()))})
 _OURS: Final[Mapping[FieldPath, frozenset[str]]] = {
@@ -42,20 +43,8 @@ _OURS: Final[Mapping[FieldPath, frozenset[str]]] = {
     ("gang", "system"): frozenset({PLAIN, *(each.name for each in SYSTEMS)}),
     ("request", "operation"): frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"}),
 }
-# kubernetes/api core/v1 types.go: the constants of the fields' types.
-_SELECTING: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Lt", "Gt"})
-_OF_PODS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
-    ("PodSpec", "restartPolicy"): frozenset({"Always", "OnFailure", "Never"}),
-    ("PodSpec", "preemptionPolicy"): frozenset({"Never", "PreemptLowerPriority"}),
-    ("PodSpec", "dnsPolicy"): frozenset({"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"}),
-    ("Container", "imagePullPolicy"): frozenset({"Always", "IfNotPresent", "Never"}),
-    ("Container", "terminationMessagePolicy"): frozenset({"File", "FallbackToLogsOnError"}),
-    ("Toleration", "effect"): frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"}),
-    ("Toleration", "operator"): frozenset({"Exists", "Equal", "Lt", "Gt"}),
-    ("NodeSelectorRequirement", "operator"): _SELECTING,
-    ("LabelSelectorRequirement", "operator"): _SELECTING,
-    ("TopologySpreadConstraint", "whenUnsatisfiable"): frozenset({"DoNotSchedule", "ScheduleAnyway"}),
-}
+# kubernetes/apimachinery meta/v1 types.go: the API server's OpenAPI does not list them
+_SELECTING: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 _SOURCES: Final = frozenset({"label", *(kind for row in MEMBERSHIPS for kind in row.sized_by)})
 _COMPARISONS: Final = frozenset({"_==_", "_!=_"})
 _OF_PROFILES: Final = frozenset({"known", "offered", "capacity", "gpuNodes"})
@@ -91,13 +80,20 @@ def _wrong(policy: Linted, found: FieldPath, value: str) -> str:
     if found == ("gang", "source"):
         meant = {each.lower(): each for each in _SOURCES}.get(value.lower(), value)
         return "" if meant == value else f"gang.source is never {value!r}; did you mean {meant}?"
-    known = _OURS.get(found) or _OF_PODS.get((holder(policy.environment.schema, found), found[-1]))
+    known = _OURS.get(found) or _of_pods(policy.environment.schema, found)
     # The empty string is allowed, because authors compare a field with it to find pods that lack the field.
-    if known is None or value in known or not value:
+    if not known or value in known or not value:
         return ""
     same = [each for each in known if each.lower() == value.lower()]
     meant = f"; did you mean {same[0]}?" if same else did_you_mean(value, known)
     return f"{shown(found)} is never {value!r}" + (meant or f"; want one of {', '.join(sorted(filter(None, known)))}")
+
+
+def _of_pods(schema: PodSchema, found: FieldPath) -> Collection[str]:
+    if holder(schema, found) == "LabelSelectorRequirement" and found[-1] == "operator":
+        return _SELECTING
+    kind = type_of(schema, found)
+    return kind.values if kind is not None else ()
 
 
 def _default(side: Tree) -> object:
