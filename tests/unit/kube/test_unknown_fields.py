@@ -40,9 +40,17 @@ def test_a_misspelt_field_is_reported_with_the_nearest_name(container: dict[str,
     ("spec", "path", "message"),
     [
         ({"restartPolicy": "never"}, "restartPolicy", "got 'never'; did you mean Never?"),
-        ({"tolerations": [{"effect": "NoSchedul"}]}, "tolerations.0.effect", "got 'NoSchedul'; did you mean NoSchedule?"),
+        (
+            {"tolerations": [{"effect": "NoSchedul"}]},
+            "tolerations.0.effect",
+            "got 'NoSchedul'; did you mean NoSchedule?",
+        ),
         ({"tolerations": [{"operator": "In"}]}, "tolerations.0.operator", "got 'In', want Equal, Exists, Gt or Lt"),
-        ({"containers": [{"imagePullPolicy": "x"}]}, "containers.0.imagePullPolicy", "want Always, IfNotPresent or Never"),
+        (
+            {"containers": [{"imagePullPolicy": "x"}]},
+            "containers.0.imagePullPolicy",
+            "want Always, IfNotPresent or Never",
+        ),
         (
             {"containers": [{"lifecycle": {"stopSignal": "9"}}]},
             "containers.0.lifecycle.stopSignal",
@@ -59,7 +67,9 @@ def test_a_value_that_a_field_does_not_take_is_reported_with_those_that_it_takes
 
 
 def test_an_empty_value_and_one_of_a_field_that_takes_any_are_known() -> None:
-    assert said({"spec": {"tolerations": [{"effect": "", "key": "any"}], "dnsPolicy": "", "schedulerName": "any"}}) == []
+    assert (
+        said({"spec": {"tolerations": [{"effect": "", "key": "any"}], "dnsPolicy": "", "schedulerName": "any"}}) == []
+    )
 
 
 @pytest.mark.parametrize(

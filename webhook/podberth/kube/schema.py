@@ -117,8 +117,8 @@ def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:
     kind = schema.get("type", "object")
     if kind in _SCALARS:
         bits: Literal[32, 64] = 32 if schema.get("format") == "int32" else 64
-        values = tuple(schema.get("enum", ()))
-        return Schema(kind=_SCALARS[kind], default=schema.get("default"), bits=bits, values=values)
+        words = tuple(schema.get("enum", ()))
+        return Schema(kind=_SCALARS[kind], default=schema.get("default"), bits=bits, values=words)
     if kind == "array":
         return Schema(
             kind="array",
