@@ -40,6 +40,8 @@ def test_objects_that_fit_no_known_node_are_named_in_one_line(
         + _pod("other-model", "nvidia.com/gpu: 1", other)
         + _pod("other-vendor", "amd.com/gpu: 1")
         + _pod("without", "cpu: 1", other)
+        + _pod("denied", "nvidia.com/mig-9g.5gb: 1")
+        + _pod("wrong", "nvidia.com/gpu: 16", "restartPolicy: never, ")
     )
     names = ["Pod/shop/large", "Pod/shop/other-model", "Pod/shop/other-vendor"]
     said = f"podberth: no known node has what these ask for: {', '.join(names)}; podberth explain says why"

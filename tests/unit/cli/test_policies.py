@@ -130,7 +130,8 @@ def test_a_first_policy_passes_its_tests_and_lint_as_it_is(
     directory = str(tmp_path / "mine")
     assert main(["policies", "init", "team-limit", directory, "--kind", kind]) == 0
     written = {Path(line).name for line in capsys.readouterr().out.splitlines()}
-    assert written == {"policy.yaml", "tests.yaml"} | ({"params.yaml"} if kind != "mutate" else set())
+    named = {"policy.yaml", "tests.yaml", "gpupolicy-v1alpha1.json"}
+    assert written == named | ({"params.yaml"} if kind != "mutate" else set())
     assert main(["test", directory]) == 0
     assert main(["lint", directory]) == 0
     printed = capsys.readouterr().out

@@ -267,7 +267,7 @@ class Report:
 
     @property
     def fits_no_node(self) -> list[str]:
-        """The objects with a pod that fits no known node, as kind, namespace and name: ``Deployment/default/app``."""
+        """The accepted objects with a pod that fits no known node, by kind, namespace and name: ``Pod/default/a``."""
         return [each.object_name for each in self.results if each.unplaced]
 
     def as_json(self) -> dict[str, Any]:

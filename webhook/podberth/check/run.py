@@ -143,7 +143,7 @@ def _judged(item: "_Object") -> list[Result]:
     if natives is not None:
         results = natives.added(results, item.source, item.pods, item.content)
     unlabelled = tuple(dict.fromkeys(item.judging_unlabelled()))
-    unplaced = item.is_unplaced()
+    unplaced = item.is_unplaced() and not any(each.verdict in ("denied", "error") for each in results)
     return [replace(results[0], unlabelled=(item.namespace, unlabelled), unplaced=unplaced), *results[1:]]
 
 

@@ -44,8 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
             chosen = [to_copy(name) for name in arguments.names]  # a wrong name copies nothing
             lines = [str(copy(each, arguments.directory)) for each in chosen]
         case "init":
-            folder = start(arguments.name, arguments.kind, arguments.directory)
-            lines = [str(file) for file in sorted(folder.iterdir())]
+            lines = [str(file) for file in start(arguments.name, arguments.kind, arguments.directory)]
         case "bundle":
             from ..files.bundle import bundle  # noqa: PLC0415 - it compiles, for which the others do not wait
 

@@ -125,8 +125,8 @@ def texts(name: str, kind: Kind) -> dict[str, str]:
     return {POLICY: policy, **params, SUITE: _tests(kind)}
 
 
-def start(name: str, kind: Kind, directory: Path) -> Path:
-    """Write a new policy's folder below ``directory``, which is created if needed; return the folder.
+def start(name: str, kind: Kind, directory: Path) -> list[Path]:
+    """Write a new policy's folder below ``directory``, which is created if needed; return the files, sorted.
 
     The JSON schema of policies, for editors, is written beside the folder. ``kind`` says whether the policy has
     mutations ("mutate"), validations ("validate") or both ("both").
@@ -134,19 +134,18 @@ def start(name: str, kind: Kind, directory: Path) -> Path:
     Raises:
         UsageError: the name is not valid, is in use already, or the folder cannot be written.
     """
-    files = texts(name, kind)
     target = directory / name
+    files = {directory / _SCHEMAS / SCHEMA: schema()}
+    files |= {target / file: text for file, text in texts(name, kind).items()}
     if target.exists():
         raise UsageError(f"{target}: exists already; move it away first")
     try:
-        target.mkdir(parents=True)
-        (directory / _SCHEMAS).mkdir(exist_ok=True)
-        (directory / _SCHEMAS / SCHEMA).write_text(schema(), encoding="utf-8")
         for file, text in files.items():
-            (target / file).write_text(text, encoding="utf-8")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error
-    return target
+    return sorted(files)
 
 
 def _tests(kind: Kind) -> str:
