@@ -59,6 +59,13 @@ from podberth.cel.engine_errors import failure
             "object.spec.nodeName == null",
             (
                 "1:22: found no matching overload for '_==_' applied to '(string, null_type)';"
+                " ask has(...) or compare with '', instead of comparing with null"
+            ),
+        ),
+        (
+            "gpu.count == null",
+            (
+                "1:11: found no matching overload for '_==_' applied to '(int, null_type)';"
                 " ask has(...) instead of comparing with null"
             ),
         ),

@@ -97,6 +97,13 @@ def test_the_body_of_a_loop_that_goes_round_nothing_is_not_asked() -> None:
     assert flat(trace("object.spec.?volumes.orValue([]).exists(v, gang.known)"))["gang.known"] == "-"
 
 
+def test_an_optional_without_a_value_is_absent_and_null_is_a_value() -> None:
+    tree = trace("object.metadata.?labels['team'].hasValue()")
+    [optional] = tree.parts
+    assert (tree.answer, optional.answer) == (ExpressionResult(value=False), ExpressionResult(absent=True))
+    assert trace("[null, gpu.count][0]").answer == ExpressionResult(value=None)
+
+
 def test_nodes_are_reported_as_how_many_they_are() -> None:
     tracer = Tracer(environment(), compiled(found="topology.nodes(gpu)"))
     names = activation(gpu_pod(2), nodes=cluster(hgx_h100_8=2, l4_1=1))

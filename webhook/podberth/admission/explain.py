@@ -222,12 +222,12 @@ class Notes:
             return
         note, tracer = self._note(policy), self._tracers[policy.name]
         path = next(each.path for each in self._places[policy.name] if each.expression is expression)
-        error = str(answer) if isinstance(answer, EvaluationError) else ""
+        is_error = isinstance(answer, EvaluationError)
         source = expression.source
         note.expressions.append(
             Evaluated(
                 path=render_path(path),
-                answer=ExpressionResult(value=None if error else answer, error=error),
+                answer=ExpressionResult(error=str(answer)) if is_error else ExpressionResult.of(expression, answer),
                 tree=tracer.trace(source, activation),
             )
         )

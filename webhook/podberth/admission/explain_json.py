@@ -123,4 +123,6 @@ def _traced(traced: Traced) -> dict[str, Any]:
 
 
 def _answer(answer: ExpressionResult) -> dict[str, Any]:
-    return {"error": answer.error} if answer.error else {"value": answer.value}
+    if answer.error:
+        return {"error": answer.error}
+    return {"value": answer.value, **({"absent": True} if answer.absent else {})}

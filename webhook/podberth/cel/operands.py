@@ -61,7 +61,8 @@ def _null(function: str, operands: str, _: Around) -> str:
         return ""
     if function == "_?_:_":
         return "write condition ? optional.of(value) : optional.none()"
-    return "ask has(...) instead of comparing with null"
+    either = " or compare with ''," if "string" in operands.strip("()").split(", ") else ""
+    return f"ask has(...){either} instead of comparing with null"
 
 
 def _absent(function: str, operands: str, _: Around) -> str:

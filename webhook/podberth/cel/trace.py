@@ -6,14 +6,14 @@ because another operand decided the value, is reported as not evaluated.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from ..errors import EvaluationError
 from . import opaque
 from .engine import Activation, CompileError, Environment, Expression, Want
 from .libraries.overload import AUTHORIZATION
 from .parts import MacroLoop, SubExpression, parts_of
-from .types import NODES
+from .types import NODES, OPTIONAL
 
 MAX_ELEMENTS = 5
 """The maximum number of a loop's elements that are shown."""
@@ -21,12 +21,18 @@ MAX_ELEMENTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionResult:
-    """The result of an expression: a value as plain Python, or an error."""
+    """The result of an expression: a value as plain Python, no value (an absent optional), or an error."""
 
     value: Any = None
     """The value; None for null, an absent optional, an error, or an expression that was not evaluated. For Nodes, the
     value is a map with the number of nodes."""
+    absent: bool = False
     error: str = ""
+
+    @classmethod
+    def of(cls, expression: Expression, value: Any) -> Self:
+        """Return the result that ``expression`` has the given value."""
+        return cls(value=value, absent=value is None and expression.type.name == OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +113,7 @@ class Tracer:
             return ExpressionResult(value={"nodes": activation.review.nodes(value).count})
         if expression.type.name in AUTHORIZATION:
             return ExpressionResult(value=opaque.shown(value))
-        return ExpressionResult(value=value)
+        return ExpressionResult.of(expression, value)
 
     def _trace(self, part: SubExpression, activation: Activation) -> Traced | None:
         answer = self.answer(part.text, activation)

@@ -181,6 +181,8 @@ def _add_part(row: _Row, part: Traced) -> None:
 def _shown(answer: ExpressionResult) -> Span:
     if answer.error:
         return Span(f"no value: {answer.error}", "red")
+    if answer.absent:
+        return Span("absent", "cyan")
     if isinstance(answer.value, bool):
         return Span(_json(answer.value), "green" if answer.value else "red")
     return Span(_json(answer.value), "cyan")

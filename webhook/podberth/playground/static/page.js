@@ -161,7 +161,7 @@ function parts(found = []) {
 }
 
 function value(found) {
-  return "error" in found ? `error: ${found.error}` : JSON.stringify(found.value);
+  return "error" in found ? `error: ${found.error}` : found.absent ? "absent" : JSON.stringify(found.value);
 }
 
 // ---- a live cluster ------------------------------------------------------------------------------------------------
