@@ -1,4 +1,4 @@
-"""docs/labels.md says of each of podberth's own keys what has it, and who writes it."""
+"""docs/labels.md has, for each of podberth's own keys, the object that has it and who writes it."""
 
 from pages import page, rows
 from podberth import wellknown
