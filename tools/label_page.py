@@ -98,7 +98,7 @@ def _parts() -> dict[str, str]:
     }
 
 
-def _own() -> list[tuple[str, ...]]:
+def _own() -> list[tuple[str, str, str, str]]:
     """Return podberth's own keys with the docstrings that stand below their constants."""
     body = ast.parse(inspect.getsource(wellknown)).body
     found = []
