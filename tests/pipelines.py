@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,10 +93,12 @@ def run_job(name: str, folder: Path, environment: Mapping[str, str], **variables
     job = template[name]
     known = {key: row["value"] for key, row in template["variables"].items()}
     lines = [*template[job["extends"]]["before_script"], *job["script"]]
-    # GitLab's runner: https://docs.gitlab.com/runner/shells/
-    return _run(
-        name, ["bash", "-eo", "pipefail", "-c", "\n".join(lines)], folder, {**environment, **known, **variables}
-    )
+    return run_script(name, lines, folder, {**environment, **known, **variables})
+
+
+def run_script(name: str, lines: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Ran:
+    """Run the lines of a job's script in a folder as GitLab's runner does: https://docs.gitlab.com/runner/shells/."""
+    return _run(name, ["bash", "-eo", "pipefail", "-c", "\n".join(lines)], folder, environment)
 
 
 def _run(name: str, command: list[str], folder: Path, environment: Mapping[str, str]) -> Ran:

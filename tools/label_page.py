@@ -25,12 +25,37 @@ from podberth.workload.systems import SYSTEMS
 
 PAGE = "docs/labels.md"
 _KEY = re.compile(r"podberth\.io/(?!v\d)[a-z-]+")
+_READ = re.compile(r"\b(object|namespaceObject)\.metadata\.\??(label|annotation)s\[\??'(podberth\.io/[a-z-]+)'")
+_OWNERS = {"object": "pod", "namespaceObject": "Namespace"}
+# What has the key, and who writes it there.
+_PLACES = {
+    wellknown.GPU_MEMORY_ANNOTATION: ("annotation of a pod", "user"),
+    wellknown.GANG_LABEL: (
+        "label of a pod, and of the gang's PodGroup",
+        "user, podberth, controller",
+    ),
+    wellknown.GANG_SIZE_ANNOTATION: ("annotation of a pod", "user, podberth"),
+    wellknown.GANG_ACCELERATED_ANNOTATION: ("annotation of a pod", "user, podberth"),
+    wellknown.EXEMPT_LABEL: ("label of a Namespace", "user with the verb `exempt`"),
+    wellknown.PARAMS_LABEL: ("label of a ConfigMap", "user"),
+    wellknown.COLOCATED_LABEL: ("label of a pod", "podberth"),
+    wellknown.GANG_SLICE_LABEL: ("label of a pod", "podberth"),
+    wellknown.GANG_LEVEL_ANNOTATION: ("annotation of a pod", "podberth"),
+    wellknown.GANG_LEVEL_MODE_ANNOTATION: ("annotation of a pod", "podberth"),
+    wellknown.APPLIED_ANNOTATION: ("annotation of a pod", "podberth"),
+    wellknown.FLOOR_KEY: ("label and annotation of a pod", "the floor"),
+    wellknown.NEEDS_EVERY_POD_ANNOTATION: ("annotation of a GPUPolicy", "user"),
+    wellknown.TOPOLOGY_LABEL: ("label of a ConfigMap and of a Lease", "agent"),
+    wellknown.LINK_SHAPE_LABEL: ("label of a Node", "agent"),
+    wellknown.LINK_DOMAIN_LABEL: ("label of a Node", "agent"),
+    wellknown.FREE_LINKED_LABEL: ("label of a Node", "agent"),
+}
 
 
 def _parts() -> dict[str, str]:
     return {
-        "own": _table(("key", "meaning"), _own()),
-        "library": _table(("key", "read by"), _of_library()),
+        "own": _table(("key", "is", "written by", "meaning"), _own()),
+        "library": _table(("key", "is", "read by"), _of_library()),
         "gangs": _table(
             ("label", "annotation", "source"),
             [
@@ -73,7 +98,7 @@ def _parts() -> dict[str, str]:
     }
 
 
-def _own() -> list[tuple[str, str]]:
+def _own() -> list[tuple[str, str, str, str]]:
     """Return podberth's own keys with the docstrings that stand below their constants."""
     body = ast.parse(inspect.getsource(wellknown)).body
     found = []
@@ -82,18 +107,22 @@ def _own() -> list[tuple[str, str]]:
             value = getattr(wellknown, before.targets[0].id)
             if isinstance(value, str) and value.startswith("podberth.io/"):
                 text = " ".join(str(ast.literal_eval(after.value)).split()).replace("``", "`")
-                found.append((f"`{value}`", text.removesuffix(".")))
+                found.append((f"`{value}`", *_PLACES[value], text.removesuffix(".")))
     return found
 
 
-def _of_library() -> list[tuple[str, str]]:
-    """Return the further keys of podberth's prefix that shipped policies read, each with the pages of those."""
+def _of_library() -> list[tuple[str, str, str]]:
+    """Return the further keys of podberth's prefix that shipped policies read, where, and their pages."""
     own = {value for value in vars(wellknown).values() if isinstance(value, str)}
     readers: dict[str, list[str]] = {}
+    places: dict[str, set[str]] = {}
     for each in shipped():
-        for key in set(_KEY.findall("".join(each.texts))) - own:
+        text = "".join(each.texts)
+        for key in set(_KEY.findall(text)) - own:
             readers.setdefault(key, []).append(f"[{each.name}](policies/{each.name}.md)")
-    return [(f"`{key}`", ", ".join(pages)) for key, pages in sorted(readers.items())]
+        for owner, kind, key in _READ.findall(text):
+            places.setdefault(key, set()).add(f"{kind} of a {_OWNERS[owner]}")
+    return [(f"`{key}`", ", ".join(sorted(places[key])), ", ".join(pages)) for key, pages in sorted(readers.items())]
 
 
 def _dossiers() -> Iterator[ModuleType]:

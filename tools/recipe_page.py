@@ -19,6 +19,7 @@ SECTIONS = {
     "places": ("own-nodes", "small-on-l4", "training-on-hopper", "spot-if-asked", "gang-in-one-rack"),
     "settings": (
         "priority-by-size",
+        "memory-by-another-key",
         "nvidia-runtime",
         "nccl-settings",
         "shared-memory",

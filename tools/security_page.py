@@ -20,10 +20,10 @@ _MOST_NAMES = 6
 
 
 def _lines() -> Iterator[str]:
-    yield "| role | verbs | on | a thief can | guard | test |"
-    yield "|---|---|---|---|---|---|"
+    yield "| role | verbs | on | for | a thief can | guard | test |"
+    yield "|---|---|---|---|---|---|---|"
     for row in ROWS:
-        cells = (f"`{row.role}`", row.verbs.replace(" ", ", "), _resources(row), row.thief)
+        cells = (f"`{row.role}`", row.verbs.replace(" ", ", "), _resources(row), row.why, row.thief)
         tests = ", ".join(f"`{each}`" for each in row.proof.split())
         yield f"| {' | '.join((*cells, f'`{row.guard}`' if row.guard else '', tests))} |"
 

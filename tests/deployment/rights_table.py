@@ -1,7 +1,7 @@
-"""What each ServiceAccount of manifests may do, what whoever steals its token can do with it, and what narrows it.
+"""What each ServiceAccount of manifests may do and why, what a thief of its token can do with it, and what narrows it.
 
-By hand, and all of it: a rule that is added to a role has to be added here (test_rights_table.py), with what a thief
-does with it.
+By hand, and all of it: a rule that is added to a role has to be added here (test_rights_table.py), with its reason and
+with what a thief does with it.
 """
 
 from dataclasses import dataclass
@@ -72,6 +72,8 @@ class Row:
     role: str
     verbs: str
     resources: str
+    why: str
+    """What the role needs it for."""
     thief: str
     """What a thief can do with it."""
     namespace: str = ""
@@ -107,13 +109,20 @@ _READ: Final = "read them in every namespace: pod templates with their environme
 
 ROWS: Final = (
     # ---- the webhook: manifests/base/rbac.yaml, components/shared-ca
-    Row("podberth", "list watch", PLACEMENT, "read them in every namespace"),
-    Row("podberth", "list watch", OPERATORS + ROLE_INSTANCES, _READ),
-    Row("podberth", "get", CONFIGURATIONS, "read which reviews are sent"),
+    Row(
+        "podberth",
+        "list watch",
+        PLACEMENT,
+        "where pods can run, and what policies, exceptions, claims, groups and queues say",
+        "read them in every namespace",
+    ),
+    Row("podberth", "list watch", OPERATORS + ROLE_INSTANCES, "how many pods a gang has: its owners say so", _READ),
+    Row("podberth", "get", CONFIGURATIONS, "the condition EveryPodSent of policies", "read which reviews are sent"),
     Row(
         "podberth",
         "patch",
         "gpupolicies/status.podberth.io namespacedgpupolicies/status.podberth.io",
+        "whether a policy compiles and counts",
         "lie about whether a policy is in force",
         proof=f"{_STATUS} {_GRANTED}",
     ),
@@ -121,15 +130,24 @@ ROWS: Final = (
         "podberth",
         "create patch",
         "events.events.k8s.io",
+        "warnings and errors of policies, for owners of pods",
         "say anything in its own Events, where pods are sent to podberth; never in kube-system, and of nobody else's",
         "",
         *_EVENTS,
     ),
-    Row("podberth", "list watch", "configmaps leases.coordination.k8s.io", "read params and nodes", OWN_NAMESPACE),
+    Row(
+        "podberth",
+        "list watch",
+        "configmaps leases.coordination.k8s.io",
+        "params, and what agents publish and renew",
+        "read params and nodes",
+        OWN_NAMESPACE,
+    ),
     Row(
         "podberth-shared-ca",
         "get patch",
         CONFIGURATIONS,
+        "caBundle",
         "have the API server trust another CA, or none: GPU pods are then refused, or pass unseen, by failurePolicy",
         "",
         *_CONFIGURED,
@@ -138,6 +156,7 @@ ROWS: Final = (
         "podberth-shared-ca",
         "create",
         "secrets",
+        "the authority that the replicas share",
         "make the Secret podberth-ca, and no other: no token of another ServiceAccount",
         OWN_NAMESPACE,
         *_SECRET,
@@ -146,42 +165,62 @@ ROWS: Final = (
         "podberth-shared-ca",
         "get update",
         "secrets/podberth-ca",
+        "the same; rotation",
         "sign a certificate that the API server trusts for podberth's Service, and for nothing else",
         OWN_NAMESPACE,
         proof="tests/e2e/test_shared_ca.py::test_the_service_account_can_do_this_and_no_more",
     ),
     # ---- the agent: manifests/base/agent.yaml, components/agent-labels, components/agent-nfd-labels
-    Row("podberth-agent", "get", "nodes", "read them"),
-    Row("podberth-agent", "get", "configmaps", "read policies, params and what other nodes publish", OWN_NAMESPACE),
+    Row("podberth-agent", "get", "nodes", "the uid of its node, which owns what it publishes", "read them"),
+    Row(
+        "podberth-agent",
+        "get",
+        "configmaps",
+        "whether what it published is still there",
+        "read policies, params and what other nodes publish",
+        OWN_NAMESPACE,
+    ),
     Row(
         "podberth-agent",
         "create patch",
         "configmaps leases.coordination.k8s.io",
+        "the topology of its node, and its heartbeat",
         "lie about the GPUs of the node whose token it is, and about no other",
         OWN_NAMESPACE,
         *_AGENT,
     ),
-    Row("podberth-agent-labels", "patch", "nodes", "set labels of podberth.io/ on its own node", "", *_AGENT),
+    Row(
+        "podberth-agent-labels",
+        "patch",
+        "nodes",
+        "the node's labels, with the component agent-labels",
+        "set labels of podberth.io/ on its own node",
+        "",
+        *_AGENT,
+    ),
     Row(
         "podberth-agent-labels",
         "create patch",
         "nodefeatures.nfd.k8s-sigs.io",
+        "the same by Node Feature Discovery",
         "have labels of podberth.io/ set on its own node",
         OWN_NAMESPACE,
         *_AGENT,
     ),
     # ---- the controller: manifests/components/controller
-    Row("podberth-controller", "get list watch", "pods", _READ),
+    Row("podberth-controller", "get list watch", "pods", "gangs and claims that wait", _READ),
     Row(
         "podberth-controller",
         "get",
         f"{OPERATORS} {ROLE_INSTANCES} statefulsets.apps leaderworkersets.leaderworkerset.x-k8s.io",
+        "whose a gang is, and how many pods it has",
         _READ,
     ),
     Row(
         "podberth-controller",
         "list watch",
         "gpupolicies.podberth.io podgroups.scheduling.run.ai podgroups.scheduling.volcano.sh",
+        "policies with claimTemplates or gang.system; an Event if a group of KAI or Volcano does not come",
         "read them in every namespace",
     ),
     Row(
@@ -189,6 +228,7 @@ ROWS: Final = (
         "list watch create patch",
         """podgroups.scheduling.k8s.io podgroups.scheduling.sigs.k8s.io podgroups.scheduling.x-k8s.io
         resourceclaimtemplates.resource.k8s.io""",
+        "the groups and claim templates that it makes and resizes",
         "keep gangs waiting, or start them in parts, by groups and templates that podberth made; of nobody else's",
         "",
         *_CONTROLLER,
@@ -197,6 +237,7 @@ ROWS: Final = (
         "podberth-controller",
         "create patch",
         "events.events.k8s.io",
+        "why a group or a claim template was not made",
         "say anything in its own Events, as the webhook; none of the webhook's",
         "",
         *_EVENTS,
@@ -205,6 +246,7 @@ ROWS: Final = (
         "podberth-controller",
         "create",
         "leases.coordination.k8s.io",
+        "one replica acts",
         "make its own Lease, and no heartbeat of a node",
         OWN_NAMESPACE,
         *_LEASE,
@@ -213,26 +255,35 @@ ROWS: Final = (
         "podberth-controller",
         "get patch",
         "leases.coordination.k8s.io/podberth-controller",
+        "one replica acts",
         "keep the controller from acting: gangs wait",
         OWN_NAMESPACE,
         *_LEASE,
     ),
     # ---- the controller with the floor: manifests/components/floor
-    Row("podberth-controller-floor", "list watch", "nodes deviceclasses.resource.k8s.io", "read them"),
+    Row(
+        "podberth-controller-floor",
+        "list watch",
+        "nodes deviceclasses.resource.k8s.io",
+        "the cluster's accelerators and their taints",
+        "read them",
+    ),
     Row(
         "podberth-controller-floor",
         "list watch patch",
         "configmaps/podberth-floor",
+        "the params of the floor's policies",
         "have new pods tolerate any taint while podberth does not answer, or deny names of devices; by no other object",
         OWN_NAMESPACE,
         proof="tests/e2e/test_floor.py::test_the_service_account_writes_this_config_map_and_no_other",
     ),
     # ---- the audit: manifests/components/audit
-    Row("podberth-audit", "list", PLACEMENT, "read them in every namespace"),
+    Row("podberth-audit", "list", PLACEMENT, "judges as the webhook does", "read them in every namespace"),
     Row(
         "podberth-audit",
         "get",
         "validatingwebhookconfigurations.admissionregistration.k8s.io/podberth",
+        "which namespaces the webhook leaves out",
         "read which reviews are sent",
     ),
     Row(
@@ -247,14 +298,23 @@ ROWS: Final = (
                 "validatingadmissionpolicybindings",
             )
         ),
+        "native policies judge, too",
         "read what the cluster's native policies refuse",
     ),
-    Row("podberth-audit", "list", OPERATORS + OTHER_WORKLOADS, _READ),
-    Row("podberth-audit", "list", "configmaps leases.coordination.k8s.io", "read params and nodes", OWN_NAMESPACE),
+    Row("podberth-audit", "list", OPERATORS + OTHER_WORKLOADS, "the workloads that are judged", _READ),
+    Row(
+        "podberth-audit",
+        "list",
+        "configmaps leases.coordination.k8s.io",
+        "params, and what agents publish",
+        "read params and nodes",
+        OWN_NAMESPACE,
+    ),
     Row(
         "podberth-audit",
         "list create patch delete",
         "policyreports.wgpolicyk8s.io reports.openreports.io",
+        "the reports that it keeps",
         "read all reports, and change or delete podberth's own; of nobody else's",
         "",
         *_AUDIT,
@@ -264,6 +324,7 @@ ROWS: Final = (
         "podberth-namespace-params",
         "list watch",
         "configmaps",
+        "params of each namespace, with the component namespace-params",
         "read every ConfigMap of the cluster; it is not part of the default installation",
         proof=f"{_TENANTS} {_GRANTED}",
     ),
@@ -271,6 +332,7 @@ ROWS: Final = (
         "podberth-audit-namespace-params",
         "list",
         "configmaps",
+        "the same",
         "read every ConfigMap of the cluster; it is not part of the default installation",
     ),
     # ---- whoever asks for the status, bound to nobody: manifests/base/viewer.yaml
@@ -279,14 +341,18 @@ ROWS: Final = (
         "list",
         "nodes namespaces pods events gpupolicies.podberth.io gpupolicyexceptions.podberth.io "
         "namespacedgpupolicies.podberth.io",
+        "policies and topology; pods and namespaces: who was let through; events: who was denied",
         "read them in every namespace: pods with their environment among them",
         proof=_VIEWER,
     ),
-    Row("podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS} {FLOOR}", "read them", proof=_VIEWER),
+    Row(
+        "podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS} {FLOOR}", "what is installed", "read them", proof=_VIEWER
+    ),
     Row(
         "podberth-viewer",
         "list",
         "pods configmaps leases.coordination.k8s.io",
+        "replicas; policies of files, params and topology",
         "read podberth's own pods, policies and nodes",
         OWN_NAMESPACE,
         proof=_VIEWER,
@@ -295,6 +361,7 @@ ROWS: Final = (
         "podberth-viewer",
         "get",
         "deployments.apps/podberth deployments.apps/podberth-controller",
+        "what is installed",
         "read",
         OWN_NAMESPACE,
         proof=_VIEWER,
@@ -303,16 +370,26 @@ ROWS: Final = (
         "podberth-viewer",
         "get",
         "pods/proxy",
+        "the replicas' metrics",
         "GET any path of any port of podberth's own pods",
         OWN_NAMESPACE,
         proof=_VIEWER,
     ),
-    Row("podberth-viewer", "get", "daemonsets.apps/podberth-agent", "read it", "podberth-agent", proof=_VIEWER),
+    Row(
+        "podberth-viewer",
+        "get",
+        "daemonsets.apps/podberth-agent",
+        "what is installed",
+        "read it",
+        "podberth-agent",
+        proof=_VIEWER,
+    ),
     # ---- whoever may exempt a namespace, bound to nobody: manifests/base/exemption.yaml
     Row(
         "podberth-exempt",
         "exempt",
         "namespaces",
+        "whoever may exempt a namespace",
         "take namespaces out of podberth",
         proof="tests/deployment/test_guards.py::test_who_has_the_verb_on_a_namespace_exempts_that_one",
     ),
@@ -321,6 +398,7 @@ ROWS: Final = (
         "podberth-exceptions",
         "get list watch create update patch delete",
         "gpupolicyexceptions.podberth.io",
+        "whoever may except pods",
         "except pods from policies, each time for a year at most and with a name in the audit log",
         proof="tests/e2e/test_exceptions.py::test_the_webhook_refuses_more_than_a_year_and_a_broken_expression "
         "tests/unit/admission/test_excepting.py::test_another_policy_still_denies_and_the_audit_annotation_stays",
@@ -330,6 +408,7 @@ ROWS: Final = (
         "podberth-namespaced-policies",
         "get list watch create update patch delete",
         "namespacedgpupolicies.podberth.io",
+        "whoever writes policies of their own namespace",
         "deny pods with GPUs where it is bound, and warn of them; nothing else",
         proof="tests/e2e/test_namespaced.py::test_a_namespaces_admin_tightens_their_own_namespace_and_no_other",
     ),

@@ -104,6 +104,7 @@ def test_every_write_that_rbac_cannot_confine_has_a_guard_that_is_installed_and_
     guards = {(each["kind"], each["metadata"]["name"]) for each in shipped() if each.get("kind") in GUARDS}
     for row in ROWS:
         writes = set(row.verbs.split()) - READS
+        assert row.why
         assert row.thief
         assert row.guard or not writes or set(row.resources.split()) <= WITHOUT_GUARD, row
         if row.guard:

@@ -1,6 +1,8 @@
 """The action, the GitLab template and the pre-commit hooks: their scripts run, with and without findings."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pages import page, rows
-from pipelines import ACTION, GITLAB, HOOKS, ROOT, WORKFLOW, read, run_action, run_job, run_workflow
+from pipelines import ACTION, GITLAB, HOOKS, ROOT, WORKFLOW, read, run_action, run_job, run_script, run_workflow
 
 JOB = """\
 apiVersion: batch/v1
@@ -181,6 +183,27 @@ def test_gitlab_requires_the_version_to_install(repository: Path, shell: dict[st
     ran = run_job("podberth-lint", repository, shell)
     assert ran.code != 0
     assert "PODBERTH: set it to what pip is to install" in ran.output
+
+
+@pytest.mark.parametrize(("example", "code"), [("llm-deployment", 0), ("unknown-mig-profile", 1)])
+def test_the_jobs_of_the_page_check_a_rendered_chart_by_the_shipped_policies(
+    example: str, code: int, wheel: Path, helm: Path, shell: dict[str, str], tmp_path: Path
+) -> None:
+    templates = tmp_path / "chart" / "templates"
+    templates.mkdir(parents=True)
+    (tmp_path / "chart" / "Chart.yaml").write_text("{apiVersion: v2, name: chart, version: 0.1.0}", encoding="utf-8")
+    shutil.copy(ROOT / "examples" / f"{example}.yaml", templates)
+    subprocess.run(["python3", "-m", "venv", "venv"], cwd=tmp_path, env=shell, check=True)
+    path = os.pathsep.join([str(tmp_path / "venv" / "bin"), str(helm.parent), shell["PATH"]])
+    [block] = re.findall(r"^```yaml\n(render:.*?)^```$", page("docs/ci.md"), re.MULTILINE | re.DOTALL)
+    (tmp_path / "jobs.yaml").write_text(block, encoding="utf-8")
+    jobs = read(tmp_path / "jobs.yaml").items()
+    environment = {**shell, "PATH": path, "PODBERTH": str(wheel)}
+    ran = [run_script(name, job["script"], tmp_path, environment) for name, job in jobs]
+    assert [each.code for each in ran] == [0, code], ran
+    assert "policies that podberth ships" in ran[1].output
+    found = json.loads((tmp_path / "podberth.json").read_text(encoding="utf-8"))
+    assert [each["location"]["path"] for each in found if each["severity"] == "major"] == ["rendered.yaml"] * code
 
 
 # ---- pre-commit ------------------------------------------------------------------------------------------------------

@@ -2,12 +2,17 @@
 
 import json
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pages import page
 from pipelines import WORKFLOW
+from podberth.cli.main import main
 from snapshots import cluster
 from walkthrough import BLOCK, live_through
 
@@ -31,6 +36,23 @@ def test_a_policy_is_turned_on_as_the_page_says(tmp_path: Path) -> None:
     environ = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
     live_through(rest.partition("\n## ")[0], tmp_path, environ)
+
+
+def test_a_shipped_policy_that_warns_denies_for_a_share_after_the_steps_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "policies").mkdir()
+    monkeypatch.chdir(tmp_path / "policies")
+    environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    [step] = re.findall(r"^   ```bash\n(.*?)^   ```$", page("docs/check.md"), re.MULTILINE | re.DOTALL)
+    subprocess.run(["bash", "-euo", "pipefail", "-c", step], check=True, env=environ)
+    container = {"name": "main", "command": ["sleep", "infinity"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    notebook = _live("v1", "Pod", "notebook", {"nodeName": "n", "containers": [container]})
+    (tmp_path / "live.json").write_text(json.dumps(notebook), encoding="utf-8")
+    assert main(["check", "--against", "../live.json", "--policies", ".", "--as", "rolled-out", "-o", "json"]) == 1
+    [said] = json.loads(capsys.readouterr().out)["live"]["policies"]
+    assert (said["policy"], said["validationActions"], said["rolloutPercent"]) == ("idle-guard", ["Deny"], 10)
+    assert said["denied"] == 1
 
 
 def test_native_policies_are_judged_as_the_page_says(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ GPU_MEMORY_ANNOTATION = "podberth.io/gpu-memory"
 """The GPU memory that a pod needs, as a quantity such as ``10Gi``, in addition to an ordinary GPU request."""
 
 GANG_LABEL = "podberth.io/gang"
-"""The name of the gang that a pod belongs to. Written by users and by podberth.
+"""The name of the gang that a pod belongs to.
 
 The name is in a label because pod affinity selects pods by labels.
 """
@@ -25,8 +25,7 @@ GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
 GANG_ACCELERATED_ANNOTATION = "podberth.io/gang-accelerated"
 """The number of pods of ``podberth.io/gang-size`` that ask for accelerators, if not all do.
 
-Written by users and by podberth. The gang's PodGroup has only pods that ask for accelerators, so launchers and heads
-without accelerators are left out.
+The gang's PodGroup has only pods that ask for accelerators, so launchers and heads without accelerators are left out.
 """
 
 EXEMPT_LABEL = "podberth.io/exempt"
@@ -76,19 +75,19 @@ TOPOLOGY_LABEL = "podberth.io/topology"
 """Marks the ConfigMap with a node's topology; the value is the schema version of the topology document."""
 
 LINK_SHAPE_LABEL = "podberth.io/link-shape"
-"""The links between the GPUs of a node: ``full-mesh``, ``islands`` or ``none``. A node label.
+"""The links between the GPUs of a node: ``full-mesh``, ``islands`` or ``none``.
 
 The node's agent writes the label if configured to do so.
 """
 
 LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
-"""The largest number of a node's GPUs that share NVLink; 1 means that no two GPUs do. A node label.
+"""The largest number of a node's GPUs that share NVLink; 1 means that no two GPUs do.
 
 The node's agent writes the label if configured to do so.
 """
 
 FREE_LINKED_LABEL = "podberth.io/free-linked-gpus"
-"""The largest number of a node's free GPUs that share NVLink. A node label.
+"""The largest number of a node's free GPUs that share NVLink.
 
 A number above 8 is rounded down to a power of two. The node's agent keeps the label current if configured to do so. The
 label is for preferred terms only: a required term would keep pods off nodes whose agent is gone, and autoscalers cannot

@@ -13,13 +13,15 @@ from ..kube.selector import node_selector_matches, prepared, tolerated
 from ..kube.unchecked import mapping_at
 from ..topology.holdings import Holdings
 from ..topology.index import Need, NodeSelection, TopologyIndex
-from ..topology.need import NODE_NAME_FIELD
+from ..topology.need import NODE_NAME_FIELD, Tolerations
 from ..topology.node import Node, Taint
 from ..words import named
 from ..workload.gpus import gpu_facts
 
 # PreferNoSchedule excludes no node.
 _REPELLING = frozenset({"NoSchedule", "NoExecute"})
+# The index then compares everything but taints, which are compared here.
+_ALL_TAINTS: Tolerations = frozenset({("", "Exists", "", "")})
 _REASONS = (_OUT_OF_USE, _DEVICES, _SELECTION, _TAINTS) = (
     "out of use",
     "without the devices",
@@ -78,7 +80,7 @@ class ReachableCluster:
         # Declared GPU memory is left out, because the scheduler does not know it.
         totals = gpu_facts(pod).totals
         selector = NodeSelection.of(spec)
-        fitting = self._index.nodes(Need(totals, selector=selector)).durable_names()
+        fitting = self._index.nodes(Need(totals, selector=selector, tolerations=_ALL_TAINTS)).durable_names()
         nodes = tuple(name for name in fitting if not _repelling(self._nodes[name], tolerations))
         free = self._holdings.with_room(nodes, totals) if self._holdings is not None and totals else None
         return PodReach(nodes, self._preferred(nodes, spec), free, self._excluded(nodes, totals, fitting, tolerations))
@@ -94,7 +96,8 @@ class ReachableCluster:
 
         ``totals`` has the pod's devices. ``fitting`` has the nodes with the devices that the pod's labels select.
         """
-        equipped, selected, reached = set(self._index.nodes(Need(totals)).durable_names()), set(fitting), set(nodes)
+        equipped = set(self._index.nodes(Need(totals, tolerations=_ALL_TAINTS)).durable_names())
+        selected, reached = set(fitting), set(nodes)
         found: dict[str, list[str]] = {why: [] for why in _REASONS}
         details: dict[str, set[str]] = {why: set() for why in _REASONS}
         for name, node in sorted(self._nodes.items()):

@@ -12,7 +12,8 @@ from .snapshot import Snapshot
 def fits_no_node(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> bool:
     """Return whether nodes are known, and none has the accelerators and the labels that the pod asks for.
 
-    Transient nodes count. Taints and declared GPU memory are not compared, and a pod without accelerators fits.
+    Transient nodes count. Of taints, those that mark GPU nodes are not compared, nor is declared GPU memory. A pod
+    without accelerators fits.
     """
     if not snapshot.topology.node_count:
         return False

@@ -1,0 +1,26 @@
+"""docs/README.md leads from a reader's question to the section that answers it."""
+
+import pytest
+
+from pages import page, rows
+
+QUESTIONS = rows(page("docs/README.md"))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How do I leave a namespace or a pod alone?", "install.md#exempt-a-namespace"),
+        ("What happens when podberth is down?", "operating.md#when-podberth-is-down"),
+        ("How do I try a policy that refuses nobody yet, and go from Warn to Deny?", "check.md#before-you-turn-it-on"),
+        ("Why was my pod not changed?", "troubleshooting.md#a-pod-comes-out-as-it-was-written"),
+        ("How do I check a Helm chart in GitLab CI?", "ci.md#gitlab-ci"),
+        ("Which rights does it have, and why?", "security.md#rights"),
+        ("How do I rotate certificates by hand?", "../certs/README.md#runbook-rotate"),
+        ("Which labels and annotations may a user write?", "labels.md#podberths-own"),
+        ("Does it work with Kueue, Volcano, KAI, KubeRay …?", "systems.md"),
+        ("How do I upgrade, roll back or remove it?", "upgrade.md#uninstall"),
+    ],
+)
+def test_a_question_leads_to_the_section_that_answers_it(question: str, answer: str) -> None:
+    assert f"]({answer})" in QUESTIONS[question][1]
