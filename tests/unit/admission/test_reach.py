@@ -53,6 +53,19 @@ def test_each_other_node_has_its_reason() -> None:
     assert NODES.reach(gpu_pod(0, tolerations=EVERYWHERE)) == PodReach(("hgx-h100-8-0", "l4-1-0", "l4-1-1"), ())
 
 
+def test_a_taint_of_ones_own_keeps_a_pod_off_only_if_the_pod_does_not_tolerate_it() -> None:
+    taken, *others = cluster(hgx_h100_8=1, l4_1=2)
+    taken["spec"]["taints"] = [{"key": "team", "value": "b", "effect": "NoSchedule"}]
+    nodes = ReachableCluster(collect([taken, *others], now=None).nodes)
+    gpus = {"key": "sku", "value": "gpu"}
+    assert nodes.reach(gpu_pod(1, tolerations=[{"key": "team", "value": "b"}])).nodes == ("hgx-h100-8-0",)
+    found = nodes.reach(gpu_pod(1, tolerations=[gpus]))
+    assert (found.nodes, found.excluded) == (
+        ("l4-1-0", "l4-1-1"),
+        (("by taints (team=b:NoSchedule)", ("hgx-h100-8-0",)),),
+    )
+
+
 def test_values_of_preferences_are_not_compared_with_the_labels_of_each_node() -> None:
     affinity = preferring("NVIDIA-L4")
     affinity["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"][0]["preference"]["matchExpressions"][0][
