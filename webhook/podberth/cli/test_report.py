@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..check.report import github
 from ..check.report.difference import difference
 from ..check.report.junit import JunitCase, document
-from ..check.report.results import number
 from ..check.report.styled_lines import Line, Span
 from ..errors import Problem
 from ..suite.case_file import Suite
 from ..suite.coverage import Covered, percent
 from ..suite.runner import CaseResult, SuiteResult
+from ..words import counted
 from .problem_output import command, fields_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _lines(tests: Tests) -> Iterator[Line]:
 
 def _suite_lines(tested: Tested) -> Iterator[Line]:
     sign = Span("FAIL", "bold red") if tested.failed else Span("ok  ", "green")
-    yield Line((sign, Span(f" {tested.file}: {number(len(tested.result.cases), 'case')}")), hanging=5)
+    yield Line((sign, Span(f" {tested.file}: {counted(len(tested.result.cases), 'case')}")), hanging=5)
     for finding in tested.findings:
         yield Line((Span("  "), Span(str(finding))), hanging=4)
     for case in tested.result.cases:
@@ -260,8 +260,8 @@ def _as_github(tests: Tests) -> str:
     ]
     lines += [github.command("error", each, title="podberth test") for each in tests.wrong]
     cases = sum(len(each.result.cases) for each in tests.tested)
-    found = number(len(lines), "finding") if lines else "no findings"
-    counts = f"podberth test: {number(cases, 'case')} in {number(len(tests.tested), 'suite')}, {found}"
+    found = counted(len(lines), "finding") if lines else "no findings"
+    counts = f"podberth test: {counted(cases, 'case')} in {counted(len(tests.tested), 'suite')}, {found}"
     return "".join(f"{line}\n" for line in [*lines, counts])
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from ...words import counted
 from ..result import Finding, Live, PolicyCount, Report, Result
-from .results import number, title
+from .results import title
 from .styled_lines import Line, Span
 
 _INDENT: Final = "  "
@@ -39,7 +40,7 @@ def lines(report: Report) -> Iterator[Line]:
 
 def headline(live: Live) -> str:
     """Return the counts of workloads as a phrase: ``3 of 120 workloads would be denied, 17 changed``."""
-    text = f"{live.denied} of {number(live.workloads, 'workload')} would be denied, {live.changed} changed"
+    text = f"{live.denied} of {counted(live.workloads, 'workload')} would be denied, {live.changed} changed"
     text += f", {live.warned} warned" if live.warned else ""
     return text + (f"; {live.error} could not be checked" if live.error else "")
 
@@ -73,7 +74,7 @@ def _section(kind: str, style: str, said: Sequence[tuple[str, str, str]]) -> Ite
         yield Line(())
         count = len({workload for workload, _ in found})
         name = Span(policy or "podberth", "bold")
-        yield Line((Span(kind, style), Span(" by "), name, Span(f": {number(count, 'workload')}")), len(_INDENT))
+        yield Line((Span(kind, style), Span(" by "), name, Span(f": {counted(count, 'workload')}")), len(_INDENT))
         for workload, why in sorted(found):
             yield Line((Span(f"{_INDENT}{workload}", "cyan"), Span(f": {why}" if why else "")), _HANGING)
 
@@ -96,11 +97,11 @@ def _rest(live: Live) -> Iterator[str]:
         if each.percent != _ALL and each.held_back:
             yield _partial(each, live)
     if live.owned:
-        yield f"not repeated: {number(live.owned, 'object')} that these workloads created"
+        yield f"not repeated: {counted(live.owned, 'object')} that these workloads created"
     if live.finished:
-        yield f"left out: {number(live.finished, 'workload')} done or being deleted"
+        yield f"left out: {counted(live.finished, 'workload')} done or being deleted"
     if live.exempt:
-        yield f"left out: {number(live.exempt, 'workload')} in namespaces that podberth never sees"
+        yield f"left out: {counted(live.exempt, 'workload')} in namespaces that podberth never sees"
     for kind, count in live.unknown.items():
         yield f"not checked: {count} {kind}, a kind that podberth does not know; see --template-path"
     yield from (f"missing: {each}" for each in live.missing)
@@ -112,4 +113,4 @@ def _partial(each: PolicyCount, live: Live) -> str:
 
 
 def _of(count: int, live: Live) -> str:
-    return f"{count} of {number(live.workloads, 'workload')}"
+    return f"{count} of {counted(live.workloads, 'workload')}"

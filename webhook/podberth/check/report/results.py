@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ...kube.json_patch import Operation, steps_of
+from ...words import counted
 from ..result import RECORD, VERDICTS, DocumentChange, Finding, Report, Result, Verdict
 
 STDIN = "-"
@@ -76,15 +77,15 @@ def summary(report: Report) -> str:
     """Return one sentence with the counts of a report."""
     said = [_counted(verdict, report) for verdict in VERDICTS if report.count(verdict)]
     warnings = sum(len(result.warnings) for result in report.results)
-    said += [number(warnings, "warning")] if warnings else []
-    found = f"{number(report.documents, 'document')} in {number(report.files, 'file')}"
+    said += [counted(warnings, "warning")] if warnings else []
+    found = f"{counted(report.documents, 'document')} in {counted(report.files, 'file')}"
     return f"{found}: {', '.join(said)}" if said else f"{found}: nothing to check"
 
 
 def _counted(verdict: Verdict, report: Report) -> str:
     count = report.count(verdict)
     if verdict == "error":
-        return number(count, "error")
+        return counted(count, "error")
     # Only unchanged results change later.
     later = sum(each.changes_later for each in report.results if each.verdict == verdict)
     return f"{count} {verdict}" + (f" ({later} of them changed on admission)" if later else "")
@@ -110,11 +111,6 @@ def heading(skipped: Result) -> str:
 def _kinds(results: Iterable[Result]) -> str:
     kinds = Counter(f"{each.api_version} {each.kind}".strip() for each in results)
     return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in sorted(kinds.items()))
-
-
-def number(count: int, what: str) -> str:
-    """Return a count with the noun ``what`` in the singular or the plural: ``1 pod``, ``2 pods``."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def by_file(report: Report) -> dict[str, Sequence[Result]]:
