@@ -291,6 +291,25 @@ def test_old_versions_of_a_deployment_are_read(version: str) -> None:
     assert one(job("Deployment", template, version), by=shipped()).verdict == "mutated"
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "want"),
+    [
+        ("extensions/v1beta1", "DaemonSet", "apps/v1"),
+        ("apps/v1beta2", "StatefulSet", "apps/v1"),
+        ("batch/v1beta1", "CronJob", "batch/v1"),
+        ("resource.k8s.io/v1alpha2", "ResourceClaimTemplate", "resource.k8s.io/v1"),
+    ],
+)
+def test_a_version_that_no_api_server_has_is_a_warning(version: str, kind: str, want: str) -> None:
+    [warning] = one(f"metadata: {{name: a}}\nkind: {kind}\napiVersion: {version}\n").warnings
+    assert warning.message == f"got {version}, which Kubernetes no longer serves; write {want}"
+    assert (warning.field, warning.line) == ("apiVersion", 3)
+
+
+def test_nothing_is_said_of_the_version_of_a_kind_without_pods_and_devices() -> None:
+    assert one("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: a}\n").warnings == ()
+
+
 def test_a_finding_says_its_place_once() -> None:
     [denial] = one(pod("limits: {nvidia.com/mig-4g.5gb: 1}")).denials
     assert denial.field == "spec.containers[0].resources.limits[nvidia.com/mig-4g.5gb]"

@@ -42,6 +42,7 @@ from .other_files import (
     skipped_file,
 )
 from .place import field_of, named_path, place_in, reads_of, without_field
+from .removed_versions import removed_version
 from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
 from .sources import Document, Source, SourceFile
 from .template_paths import all_inside, apart, innermost, is_of
@@ -122,7 +123,8 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
                     Finding(policy="", message=at.message, field=field, line=at.line)
                     for at, field in zip(source.repeated, source.repeated_fields(), strict=True)
                 ]
-                results += [replace(first, warnings=(*repeated, *first.warnings)), *others]
+                removed = removed_version(source)
+                results += [replace(first, warnings=(*removed, *repeated, *first.warnings)), *others]
     unread = 1 if is_foreign(file) else len({problem.line for problem in file.problems})
     return Checked(
         file=file.name,

@@ -23,30 +23,11 @@ Good:
     validationActions: [Warn]
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ...errors import Problem
+from ...kube.removed_versions import REMOVED
 from ..findings import Library
-
-# Group and version, with the release from which on no kind of that version is served
-_REMOVED: Mapping[tuple[str, str], str] = {
-    ("admissionregistration.k8s.io", "v1beta1"): "1.22",
-    ("apps", "v1beta1"): "1.16",
-    ("apps", "v1beta2"): "1.16",
-    ("autoscaling", "v2beta1"): "1.25",
-    ("autoscaling", "v2beta2"): "1.26",
-    ("batch", "v1beta1"): "1.25",
-    ("batch", "v2alpha1"): "1.21",
-    ("extensions", "v1beta1"): "1.22",
-    ("flowcontrol.apiserver.k8s.io", "v1beta1"): "1.26",
-    ("flowcontrol.apiserver.k8s.io", "v1beta2"): "1.29",
-    ("flowcontrol.apiserver.k8s.io", "v1beta3"): "1.32",
-    ("node.k8s.io", "v1beta1"): "1.25",
-    ("policy", "v1beta1"): "1.25",
-    ("resource.k8s.io", "v1alpha2"): "1.31",
-    ("scheduling.k8s.io", "v1beta1"): "1.22",
-    ("storage.k8s.io", "v1beta1"): "1.27",
-}
 
 
 def check(library: Library) -> Iterator[Problem]:
@@ -60,6 +41,6 @@ def check(library: Library) -> Iterator[Problem]:
             for index, rule in enumerate(rules):
                 for place, version in enumerate(rule.api_versions):
                     for group in rule.api_groups:
-                        if gone := _REMOVED.get((group, version)):
+                        if gone := REMOVED.get((group, version)):
                             path = ("spec", "matchConstraints", field, index, "apiVersions", place)
                             yield policy.problem(path, f"{group}/{version} is not served since Kubernetes {gone}")

@@ -1,0 +1,30 @@
+"""Finds workloads and claims of a version that the API server no longer serves: kubectl refuses them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from ..kube.removed_versions import REMOVED
+from .result import Finding
+from .sources import Source
+
+_NEWEST: Final[Mapping[str, str]] = {
+    "CronJob": "batch/v1",
+    "DaemonSet": "apps/v1",
+    "Deployment": "apps/v1",
+    "Job": "batch/v1",
+    "ReplicaSet": "apps/v1",
+    "ResourceClaim": "resource.k8s.io/v1",
+    "ResourceClaimTemplate": "resource.k8s.io/v1",
+    "StatefulSet": "apps/v1",
+}
+"""The kinds of Kubernetes that hold pods or devices, each with the newest version."""
+
+
+def removed_version(source: Source) -> tuple[Finding, ...]:
+    """Return the finding about the version of a document; empty if the API server serves it."""
+    group, _, version = source.api_version.rpartition("/")
+    if source.kind not in _NEWEST or (group, version) not in REMOVED:
+        return ()
+    message = f"got {source.api_version}, which Kubernetes no longer serves; write {_NEWEST[source.kind]}"
+    path = ("apiVersion",)
+    return (Finding(policy="", message=message, field=source.field(path), line=source.line(path)),)
