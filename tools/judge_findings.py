@@ -2,16 +2,21 @@
 
     .venv/bin/python tools/judge_findings.py FOLDER                          # no topology
     .venv/bin/python tools/judge_findings.py FOLDER --topology mixed.yaml    # another run for each, findings joined
+    .venv/bin/python tools/judge_findings.py FOLDER --optional               # what optional policies say and write
 
 FOLDER holds the manifests of tests/precision/manifests.tsv as OWNER+NAME/PATH; tests/precision/README.md says how to
 get them, and what the sets are that ``--set`` chooses from. Each finding is printed with its document, its topologies
 and its verdict, or ``new`` where nobody has judged it. ``lost`` is a finding that was judged useful, is not recorded as
 gone, and does not come any more on a manifest that FOLDER holds. Then the counts of each policy. Exits with 1 if a
 finding is new, wrong or lost.
+
+With ``--optional`` the lists are optional.tsv and optional.jsonl, three optional policies are asked and no others, and
+each write is a finding: its words are ``writes:`` and the reason, without the number of nodes that it prefers.
 """
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -22,6 +27,8 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 JUDGEMENTS: Final = ROOT / "tests/precision/judgements.jsonl"
 MANIFESTS: Final = ROOT / "tests/precision/manifests.tsv"
+OPTIONAL: Final = ("cuda-fits-driver", "fabric-guard", "protect-running")
+"""The optional policies whose findings are judged, in files of their own: optional.jsonl and optional.tsv."""
 VERDICTS: Final = ("useful", "noise", "wrong", "new", "lost")
 WITHOUT: Final = "none"
 """The topology of a run without nodes."""
@@ -49,15 +56,16 @@ class Judgement(NamedTuple):
     topologies: frozenset[str]
 
 
-def main(arguments: Sequence[str] | None = None, judgements: Path = JUDGEMENTS, manifests: Path = MANIFESTS) -> int:
-    """Check, print and count."""
+def main(arguments: Sequence[str] | None = None, judgements: Path | None = None, manifests: Path = MANIFESTS) -> int:
+    """Check, print and count. ``judgements`` are those of tests/precision if none are given."""
     options = _options(arguments, manifests)
+    judgements = judgements or (JUDGEMENTS.with_name("optional.jsonl") if options.optional else JUDGEMENTS)
     chosen = {place for place, name in sets(manifests).items() if options.set in {None, name}}
     judged = verdicts(judgements)
     found: dict[Found, set[str]] = {}
     notes: set[Found] = set()
     for topology in options.topology or [None]:
-        for each, is_note in said(options.folder, topology):
+        for each, is_note in said(options.folder, topology, OPTIONAL if options.optional else ()):
             if is_note:
                 notes.add(each)
             else:
@@ -121,19 +129,34 @@ def findings(folder: Path, topology: Path | None) -> Iterator[Found]:
     return (each for each, is_note in said(folder, topology) if not is_note)
 
 
-def said(folder: Path, topology: Path | None) -> Iterator[tuple[Found, bool]]:
-    """Yield (finding, whether it is a note) for all manifests of a folder; nobody judges notes."""
+def said(folder: Path, topology: Path | None, optional: Sequence[str] = ()) -> Iterator[tuple[Found, bool]]:
+    """Yield (finding, whether it is a note) for all manifests of a folder; nobody judges notes.
+
+    ``optional`` are the optional policies that are asked in place of the shipped ones, and whose writes are findings.
+    """
     option = ["--topology", str(topology)] if topology else []
+    option += [f"--policies={ROOT / 'optional-policies' / name}" for name in optional]
     command = [sys.executable, "-I", "-m", "podberth", "check", "-o", "json", *option, str(folder)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     for result in json.loads(done.stdout)["results"]:
         place, _, path = str(Path(result["file"]).relative_to(folder)).partition("/")
         document = f"{result['kind']}/{result['name']}"
         judged = [*result["denials"], *result["warnings"], *result["errors"]]
-        for at, each in enumerate([*judged, *result["notes"]]):
+        notes = result["notes"]
+        if optional:
+            judged = [each for each in [*judged, *written(result["changes"])] if each["policy"] in optional]
+            notes = []
+        for at, each in enumerate([*judged, *notes]):
             # That several files of a folder are templates names the folder as it lies here
             message = each["message"].replace(f"{folder}/", "")
             yield Found(place.replace("+", "/", 1), path, document, each["policy"], message), at >= len(judged)
+
+
+def written(changes: Sequence[Mapping[str, str]]) -> Iterator[dict[str, str]]:
+    """Yield each write as a finding, in words that are the same with every topology."""
+    for each in changes:
+        reason = re.sub(r": prefers \d+ of \d+ nodes$", "", each["reason"])
+        yield {"policy": each["policy"], "message": f"writes: {reason}"}
 
 
 def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:
@@ -151,6 +174,7 @@ def _options(arguments: Sequence[str] | None, manifests: Path) -> argparse.Names
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--topology", type=Path, action="append", default=[], metavar="FILE", help="'none': no nodes")
     parser.add_argument("--policy", help="only the findings of this policy")
+    parser.add_argument("--optional", action="store_true", help="what optional policies say and write")
     parser.add_argument("--set", choices=sorted(set(sets(manifests).values())), help="only the manifests of this set")
     options = parser.parse_args(arguments)
     options.topology = [None if str(each) == WITHOUT else each for each in options.topology]

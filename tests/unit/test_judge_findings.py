@@ -7,6 +7,7 @@ import pytest
 from judge_findings import (
     JUDGEMENTS,
     MANIFESTS,
+    OPTIONAL,
     ROOT,
     VERDICTS,
     Found,
@@ -24,6 +25,9 @@ LISTED = {
     tuple(line.split("\t")[:3])
     for line in (ROOT / "tests/precision/manifests.tsv").read_text(encoding="utf-8").splitlines()[1:]
 }
+OF_OPTIONAL = [
+    json.loads(line) for line in JUDGEMENTS.with_name("optional.jsonl").read_text(encoding="utf-8").splitlines()
+]
 GANGS = (ROOT / "tests/precision/gangs.jsonl").read_text(encoding="utf-8").splitlines()
 
 
@@ -38,6 +42,18 @@ def test_each_judgement_has_its_set_and_its_state() -> None:
     assert all(each["set"] == sets_of[each["repository"], each["path"]] for each in ENTRIES)
     assert {each["state"] for each in ENTRIES} <= {"current", "gone", "unchecked"}
     assert all(bool(each.get("gone")) == (each["state"] == "gone") for each in ENTRIES)
+
+
+def test_each_judgement_of_an_optional_policy_is_of_a_listed_manifest_and_has_its_reason() -> None:
+    rows = JUDGEMENTS.with_name("optional.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    listed = {tuple(row.split("\t")[:3]) for row in rows}
+    assert len(listed) == len(rows)
+    assert {(each["repository"], each["commit"], each["path"]) for each in OF_OPTIONAL} <= listed
+    assert {each["policy"] for each in OF_OPTIONAL} == set(OPTIONAL)
+    assert all(each["verdict"] in VERDICTS[:3] and each["why"] and each["message"] for each in OF_OPTIONAL)
+    assert {each["state"] for each in OF_OPTIONAL} <= {"current", "gone"}
+    assert all(bool(each.get("gone")) == (each["state"] == "gone") for each in OF_OPTIONAL)
+    assert len(verdicts(JUDGEMENTS.with_name("optional.jsonl"))) == len(OF_OPTIONAL), "no finding is judged twice"
 
 
 @pytest.mark.parametrize("line", GANGS, ids=range(len(GANGS)))
@@ -158,7 +174,32 @@ def test_a_finding_of_another_topology_is_not_lost(tmp_path: Path) -> None:
     assert lost(judged, {}, tmp_path, {"none", "mig"}) == {found}
 
 
-@pytest.mark.parametrize("name", ["mixed", "gke", "mig", "gb200", "cpu"])
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: c, image: "i:cuda12.4", resources: {limits: {nvidia.com/gpu: 1}}}
+"""
+
+
+def test_a_write_of_an_optional_policy_is_a_finding(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    small.manifest.write_text(JOB, encoding="utf-8")
+    topology = str(ROOT / "tests/precision/topology-efa.yaml")
+    assert small.run("--optional", "--topology", "none", "--topology", topology) == 1
+    found = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    assert found[::2] == [
+        "new    cuda-fits-driver: writes: it needs a driver for CUDA 12.4",
+        "new    protect-running: writes: autoscalers leave it where it runs until it ends",
+    ]
+    assert found[1].endswith("Job/train (efa, none)"), "the words are the same with and without nodes"
+
+
+@pytest.mark.parametrize("name", ["mixed", "gke", "mig", "gb200", "cpu", "efa"])
 def test_each_topology_of_the_judgements_is_one(name: str, tmp_path: Path) -> None:
     (tmp_path / "o+r").mkdir()
     (tmp_path / "o+r/p.yaml").write_text(POD, encoding="utf-8")
