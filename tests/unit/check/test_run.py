@@ -1,13 +1,11 @@
 """From documents to results: what is judged, what is skipped, what is wrong, and where each finding stands."""
 
-from dataclasses import replace
 from textwrap import dedent
 
 import pytest
 
 from checking import ROOT, checked, one, patched, shipped
-from podberth.check.run import CheckSettings, check
-from podberth.check.sources import read
+from podberth.check.run import CheckSettings
 from podberth.kube.documents import load_documents
 from podberth.wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from snapshots import policy, snapshot
@@ -420,36 +418,3 @@ def test_an_object_has_a_namespace_if_its_kind_has(api_version: str, kind: str, 
 def test_a_kustomization_that_states_no_name_is_called_by_its_kind() -> None:
     text = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n"
     assert one(text).object_name == "Kustomization"
-
-
-MOUNTS = """\
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: a}
-spec:
-  volumeClaimTemplates: [{metadata: {name: data}}]
-  template:
-    spec:
-      volumes: [{name: dshm}]
-      containers:
-      - name: main
-        image: i
-        volumeMounts:
-        - {name: data, mountPath: /a}
-        - {name: "${VOLUME}", mountPath: /b}
-        - {name: dshn, mountPath: /c}
-"""
-
-
-def test_a_mount_of_a_volume_that_the_pod_does_not_have_is_an_error_at_its_name() -> None:
-    [error] = one(MOUNTS).errors
-    assert (error.field, error.line) == ("spec.template.spec.containers[0].volumeMounts[2].name", 15)
-    assert error.message == "got dshn, which no volume of the pod has; did you mean dshm?"
-
-
-def test_the_volumes_of_what_may_be_a_patch_or_of_an_operators_pod_are_unknown() -> None:
-    operators = MOUNTS.replace("apps/v1", "leaderworkerset.x-k8s.io/v1").replace("StatefulSet", "LeaderWorkerSet")
-    for result in checked(operators.replace("  template:", "  leaderWorkerTemplate:\n   workerTemplate:")).results:
-        assert result.errors == ()
-    found = replace(read("a.yaml", MOUNTS), found=True)
-    assert not any(each.errors for each in check(found, shipped(), CheckSettings(), ()).results)

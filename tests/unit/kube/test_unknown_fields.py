@@ -111,9 +111,35 @@ def test_maps_and_values_without_a_type_may_hold_anything() -> None:
     assert said({"metadata": metadata, "spec": {"overhead": {"x": 1}, "containers": [{"resources": resources}]}}) == []
 
 
-@pytest.mark.parametrize("value", [None, 3, "text", [], [3, None], {"spec": 3}, {"spec": {"containers": {"a": 1}}}])
-def test_a_value_of_a_wrong_type_has_no_fields(value: Any) -> None:
-    assert said(value) == []
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (None, []),
+        ("text", [("", "got string, want object")]),
+        ([3], [("", "got list, want object")]),
+        ({"spec": 3}, [("spec", "got integer, want object")]),
+        ({"spec": {"containers": {"a": 1}}}, [("spec.containers", "got object, want list")]),
+        ({"spec": {"containers": [3, None]}}, [("spec.containers.0", "got integer, want object")]),
+        (
+            {"spec": {"hostNetwork": "true", "priority": 1.5}},
+            [("spec.hostNetwork", "got string, want boolean"), ("spec.priority", "got number, want integer")],
+        ),
+        (
+            {"metadata": {"name": True, "labels": {"a": 1}}},
+            [
+                ("metadata.name", "got boolean, want string; put it in quotes"),
+                ("metadata.labels.a", "got integer, want string; put it in quotes"),
+            ],
+        ),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_reported_and_has_no_fields(value: Any, found: list[tuple[str, str]]) -> None:
+    assert said(value) == found
+
+
+def test_a_quantity_and_a_number_or_name_may_have_two_types() -> None:
+    container = {"resources": {"limits": {"cpu": 1, "memory": "1Gi"}}, "livenessProbe": {"httpGet": {"port": "http"}}}
+    assert said({"spec": {"containers": [container, {"livenessProbe": {"httpGet": {"port": 80}}}]}}) == []
 
 
 def test_fields_of_other_versions_of_kubernetes_are_known() -> None:

@@ -25,6 +25,7 @@ from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.projection import place_of
 from ..workload.templates import Template, templates
+from .broken_rules import broken_rules
 from .decided import Decided, decide, unasked
 from .misshapen import misshapen
 from .native_writes import OnPod, on_object, on_pod, wrote_by
@@ -222,7 +223,9 @@ class _Object:
             of_it = [each for each in unknown if innermost(each.path, found) == index]
             refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
             result, patch = self._template(template, errors, refused)
+            reported = {each.field for each in result.errors}
             lost = [self._finding(each.message, each.path) for each in of_it if not each.refused]
+            lost = [each for each in lost if each.field not in reported]
             results.append(replace(result, warnings=(*lost, *result.warnings)))
             if patch and index + 1 < len(found):
                 self.content = apply(self.content, patch)
@@ -265,6 +268,7 @@ class _Object:
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
+        every += broken_rules(self.content, found, named=self.named)
         return list(dict.fromkeys(every))  # two roles may have the same template
 
     def _note_placeholders(self, results: list[Result]) -> None:
@@ -360,7 +364,9 @@ class _Object:
         shape or no containers.
         """
         shape = () if unfilled else misshapen(template, self.source.api_version, named=self.named)
-        errors = [*unfilled, *(self._finding(message, path) for message, path in shape), *refused]
+        errors = [*unfilled, *(self._finding(message, path) for message, path in shape)]
+        reported = {each.field for each in errors}
+        errors += [each for each in refused if each.field not in reported]
         if errors:
             errors.sort(key=lambda each: each.line)
             return self._result(template.path, "error", errors=tuple(errors))

@@ -112,7 +112,7 @@ def places_of_pods(content: Mapping[str, Any], pod: Definitions) -> tuple[str, .
         # A step with a dot cannot be given.
         if is_spec and above and not any(isinstance(step, str) and "." in step for step in above):
             place = Typed(_POD_SPEC, forms.find(content, above))
-            if not any(unknown_fields(pod, place)):
+            if not any(each.value is None for each in unknown_fields(pod, place)):
                 steps = ["[*]" if isinstance(step, int) else f".{step}" for step in _of_template(content, above)]
                 found["".join(steps).removeprefix(".")] = None
     return tuple(found)

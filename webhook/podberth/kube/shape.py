@@ -87,8 +87,13 @@ def _path(reversed_steps: list[str]) -> str:
     return text or "pod"
 
 
+def type_name(value: object) -> str:
+    """Return the JSON type of a value, as messages name it: ``string``, ``object``."""
+    return _NAMES.get(type(value), type(value).__name__)
+
+
 def _fault(value: object, want: str) -> _Faults:
-    return [([], f"got {_NAMES.get(type(value), type(value).__name__)}, want {want}")]
+    return [([], f"got {type_name(value)}, want {want}")]
 
 
 def _a(kind: type) -> _Check:

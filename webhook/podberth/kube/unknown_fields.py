@@ -1,8 +1,8 @@
-"""Finds fields that an object's type does not have, and values that are none of the few that a field takes.
+"""Finds fields that an object's type does not have, and values that a field does not take.
 
 The API server drops such fields, and kubectl refuses them: kubectl asks for strict decoding unless ``--validate`` says
-otherwise (k8s.io/kubectl pkg/cmd/util/helpers.go AddValidateFlags). The API server refuses such values. The types of
-values are not checked.
+otherwise (k8s.io/kubectl pkg/cmd/util/helpers.go AddValidateFlags). The API server refuses values of another type, and
+those that are none of the few that a field takes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,8 +13,19 @@ from ..words import listed
 from .paths import Path
 from .positions import render_path
 from .schema import Definitions, Schema
+from .shape import type_name
 
-_HOLDERS: Final = frozenset({"array", "map", "message"})
+_JSON: Final = frozenset({bool, dict, float, int, list, str})
+# The name of each type, and the types of Python that a value of the type has.
+_TYPES: Final[Mapping[str, tuple[str, frozenset[type]]]] = {
+    "array": ("list", frozenset({list})),
+    "boolean": ("boolean", frozenset({bool})),
+    "integer": ("integer", frozenset({int})),
+    "map": ("object", frozenset({dict})),
+    "message": ("object", frozenset({dict})),
+    "number": ("number", frozenset({int, float})),
+    "string": ("string", frozenset({str})),
+}
 # A misspelt name has nearly all letters of the right one. difflib's own limit of 0.6 takes "labels" for "volumes".
 _NEAR: Final = 0.75
 # The parts of an object that have most of its fields: an unknown field of the object may belong in one of them.
@@ -73,8 +84,8 @@ class Unknown(NamedTuple):
     """The message: what is unknown, and the name, the value or the place that the author meant, if one is likely."""
     former: bool = False
     """Whether an earlier version of the type had the field; podberth still reads pods that have it."""
-    value: str = ""
-    """The value, if it is what is unknown, and not the field."""
+    value: str | None = None
+    """The value, if the field does not take it; empty for a value that is no text. None: the field is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +104,18 @@ class _Found(NamedTuple):
     path: Path
     message: str
     """The name of the type that does not have the field; empty for a value."""
-    value: str = ""
-    values: tuple[str, ...] = ()
-    """The values that the field takes."""
+    value: Any = None
+    kind: Schema | None = None
+    """The type of the field that does not take the value."""
 
 
 def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
     """Yield the unknown fields and values of a value and of all its parts, in the document's order."""
     found: list[_Found] = []
     _walk(definitions, root.kind, root.value, root.path, found)
-    for path, message, value, values in found:
-        if values:
-            yield Unknown(path, _said_of(value, values), value=value)
+    for path, message, value, kind in found:
+        if kind is not None:
+            yield Unknown(path, _said_of(value, kind), value=value if isinstance(value, str) else "")
             continue
         others = root.others if path[:-1] == root.path else frozenset()
         if path[-1] not in others and path[-1] not in _OTHER_VERSIONS.get(message, ()):
@@ -114,29 +125,24 @@ def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
 
 def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found: list[_Found]) -> None:
     """Append to ``found`` each unknown field and value."""
-    if kind.kind == "message":
-        if type(value) is not dict:
-            return
+    if type(value) not in _JSON or kind.kind == "any":  # null, and what stands for a value that is not there
+        return
+    if type(value) not in _TYPES[kind.kind][1]:
+        found.append(_Found(path, "", value, kind))
+    elif kind.kind == "message":
         fields = definitions[kind.message]
         for key, child in value.items():
             below = fields.get(key)
             if below is None:
                 found.append(_Found((*path, key), kind.message))
-            elif type(child) in (dict, list) and below.kind in _HOLDERS:
+            else:
                 _walk(definitions, below, child, (*path, key), found)
-            # The API server takes an empty text for an absent one, in nearly all fields
-            elif below.values and type(child) is str and child and child not in below.values:
-                found.append(_Found((*path, key), "", child, below.values))
-    elif (below := kind.element) is not None and below.kind in _HOLDERS:
-        for key, child in _entries(kind, value):
-            _walk(definitions, below, child, (*path, key), found)
-
-
-def _entries(kind: Schema, value: Any) -> Iterable[tuple[str | int, Any]]:
-    """Return (index or key, value) for each part of a list or map; nothing for any other value."""
-    if kind.kind == "array":
-        return enumerate(value) if type(value) is list else ()
-    return value.items() if type(value) is dict else ()
+    elif kind.element is not None:
+        for key, child in enumerate(value) if kind.kind == "array" else value.items():
+            _walk(definitions, kind.element, child, (*path, key), found)
+    # The API server takes an empty text for an absent one, in nearly all fields
+    elif kind.values and value and value not in kind.values:
+        found.append(_Found(path, "", value, kind))
 
 
 # ---- the words -------------------------------------------------------------------------------------------------------
@@ -153,12 +159,18 @@ def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> st
     return f"{got} of Kubernetes {_NEWEST} does not have"
 
 
-def _said_of(value: str, values: tuple[str, ...]) -> str:
+def _said_of(value: Any, kind: Schema) -> str:
+    want, types = _TYPES[kind.kind]
+    if type(value) not in types:
+        advice = "; put it in quotes" if want == "string" and type(value) in (bool, int, float) else ""
+        return f"got {type_name(value)}, want {want}{advice}"
     got = f"got {value[:_SHOWN]!r}"
-    if near := nearest(value, values):
+    if near := nearest(value, kind.values):
         return f"{got}; did you mean {near}?"
-    few = len(values) <= _FEW
-    return f"{got}, want {listed([*filter(None, values)], 'or')}" if few else f"{got}, which the field does not take"
+    few = len(kind.values) <= _FEW
+    return (
+        f"{got}, want {listed([*filter(None, kind.values)], 'or')}" if few else f"{got}, which the field does not take"
+    )
 
 
 def _article(name: str) -> str:

@@ -1,0 +1,107 @@
+"""What the API server refuses in a workload, though every field and every value is known."""
+
+from dataclasses import replace
+
+import pytest
+
+from checking import checked, one, shipped
+from podberth.check.run import CheckSettings, check
+from podberth.check.sources import read
+
+MOUNTS = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: a}
+spec:
+  volumeClaimTemplates: [{metadata: {name: data}}]
+  template:
+    spec:
+      volumes: [{name: dshm}]
+      containers:
+      - name: main
+        image: i
+        volumeMounts:
+        - {name: data, mountPath: /a}
+        - {name: "${VOLUME}", mountPath: /b}
+        - {name: dshn, mountPath: /c}
+"""
+SAID = "got dshn, which no volume of the pod has; did you mean dshm?"
+
+
+def test_a_mount_of_a_volume_that_the_pod_does_not_have_is_an_error_at_its_name() -> None:
+    [error] = one(MOUNTS).errors
+    assert (error.field, error.line) == ("spec.template.spec.containers[0].volumeMounts[2].name", 15)
+    assert error.message == SAID
+
+
+def test_in_a_folder_such_a_mount_is_a_warning_and_a_patch_has_none() -> None:
+    def found(text: str) -> list[list[str]]:
+        results = check(replace(read("a.yaml", text), found=True), shipped(), CheckSettings(), ()).results
+        assert not any(each.errors for each in results)
+        return [[finding.message for finding in each.warnings] for each in results]
+
+    assert found(MOUNTS) == [[SAID]]
+    assert found(MOUNTS.replace("        image: i\n", "")) == [[]]
+
+
+def test_the_volumes_of_an_operators_pod_are_unknown() -> None:
+    operators = MOUNTS.replace("apps/v1", "leaderworkerset.x-k8s.io/v1").replace("StatefulSet", "LeaderWorkerSet")
+    results = checked(operators.replace("  template:", "  leaderWorkerTemplate:\n   workerTemplate:")).results
+    assert [each.errors for each in results] == [()] * len(results)
+
+
+WORKLOAD = """\
+apiVersion: VERSION
+kind: KIND
+metadata: {name: a}
+spec:
+  selector: {matchLabels: {app: a, "${KEY}": b}}
+  template:
+    metadata: {labels: {app: LABEL}}
+    spec:
+      restartPolicy: POLICY
+      containers: [{name: c, image: i}]
+"""
+
+
+def of(kind: str, policy: str, label: str = "a") -> str:
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    text = WORKLOAD.replace("VERSION", version).replace("KIND", kind)
+    return text.replace("POLICY", policy).replace("LABEL", label)
+
+
+@pytest.mark.parametrize(
+    ("kind", "policy", "said"),
+    [
+        ("Job", "Always", "got Always, want Never or OnFailure: a Job runs its pods to their end"),
+        ("Deployment", "Never", "got Never, want Always: a Deployment starts its pods again"),
+        ("DaemonSet", "OnFailure", "got OnFailure, want Always: a DaemonSet starts its pods again"),
+    ],
+)
+def test_a_restart_policy_that_the_kind_does_not_have_is_an_error(kind: str, policy: str, said: str) -> None:
+    [error] = one(of(kind, policy)).errors
+    assert (error.line, error.field, error.message) == (9, "spec.template.spec.restartPolicy", said)
+
+
+@pytest.mark.parametrize(("kind", "policy"), [("Job", "Never"), ("Job", "OnFailure"), ("Deployment", "Always")])
+def test_a_restart_policy_of_the_kind_is_right(kind: str, policy: str) -> None:
+    assert one(of(kind, policy)).errors == ()
+
+
+def test_a_selector_and_the_templates_labels_have_the_same_values() -> None:
+    [error] = one(of("Deployment", "Always", "other")).errors
+    assert error.field == "spec.selector.matchLabels.app"
+    assert error.message == "got a, but the template has other; want the same in both"
+    [error] = one(of("Deployment", "Always").replace("{app: a}}\n    spec", "{tier: a}}\n    spec")).errors
+    assert error.message == "got a, but the template does not have the label; want the same in both"
+    assert one(of("Job", "Never", "other")).errors == ()
+    assert one(of("Deployment", "Always", "'${APP}'")).errors == ()
+    assert one(of("Deployment", "Always").replace("    metadata: {labels: {app: a}}\n", "")).errors == ()
+
+
+def test_a_wrong_type_outside_the_template_is_an_error_and_inside_it_is_said_once() -> None:
+    text = of("Deployment", "Always").replace("  selector:", "  replicas: '2'\n  selector:")
+    [error] = one(text).errors
+    assert (error.line, error.field, error.message) == (5, "spec.replicas", "got string, want integer")
+    [error] = one(of("Deployment", "Always").replace("image: i", "image: 3")).errors
+    assert error.message == "got integer, want string"
