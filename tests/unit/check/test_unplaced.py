@@ -40,11 +40,15 @@ def test_objects_that_fit_no_known_node_are_named_in_one_line(
         + _pod("other-model", "nvidia.com/gpu: 1", other)
         + _pod("other-vendor", "amd.com/gpu: 1")
         + _pod("without", "cpu: 1", other)
+        + _pod("misspelt", "nvidia.com/gpux: 1")
+        + _pod("others", "example.com/dongle: 1")
         + _pod("denied", "nvidia.com/mig-9g.5gb: 1")
         + _pod("wrong", "nvidia.com/gpu: 16", "restartPolicy: never, ")
     )
-    names = ["Pod/shop/large", "Pod/shop/other-model", "Pod/shop/other-vendor"]
-    said = f"podberth: no known node has what these ask for: {', '.join(names)}; podberth explain says why"
+    names = ["Pod/shop/large", "Pod/shop/other-model", "Pod/shop/other-vendor", "Pod/shop/misspelt"]
+    said = (
+        f"podberth: no known node has what these ask for: {', '.join(names[:3])} and 1 more; podberth explain says why"
+    )
     assert _checked(tmp_path, manifest, capsys, *_SIMULATED) == (names, [said])
 
 

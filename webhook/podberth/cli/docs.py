@@ -20,7 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--search",
-        metavar="WORDS",
+        metavar="WORD",
+        nargs="+",
         help="print the sections that have all of these words, or the rarest of them, as PAGE#SECTION, best first",
     )
     parser.add_argument("--list", action="store_true", help="print the names of all pages")
@@ -32,9 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
         write_text("".join(f"{name}\n" for name in names()))
         return ExitCode.OK
     if arguments.search is not None:
-        places, complete = search(arguments.search)
+        words = " ".join(arguments.search)
+        places, complete = search(words)
         if not places:
-            raise UsageError(f"docs: --search: got {arguments.search!r}, which no section has; want other words")
+            raise UsageError(f"docs: --search: got {words!r}, which no section has; want other words")
         if not complete:
             talk(["docs: --search: no section has all of the words; these have the rarest of them"])
         write_text("".join(f"{each}\n" for each in places))
