@@ -11,7 +11,6 @@ from ..words import named
 from .description import describe
 from .snapshot import Snapshot
 
-
 # The domains of the resources that device plugins serve; "hugepages-1Gi" has none.
 _DOMAINS: Final = frozenset(name.partition("/")[0] for name in TABLE)
 
