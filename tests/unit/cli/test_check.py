@@ -72,6 +72,12 @@ def test_documents_that_do_not_change_are_counted(place: Path, capsys: pytest.Ca
     assert capsys.readouterr().out == "1 document in 1 file: 1 unchanged\n"
 
 
+def test_changes_that_fail_a_check_are_counted_even_if_quiet(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["check", f"{place}/pods", "--simulate", "hgx-h100-8:2", "--quiet", "--fail-on", "change"]
+    assert main(asked) == 1
+    assert capsys.readouterr() == ("", "podberth: --fail-on change: 1 pod template would be changed\n")
+
+
 def test_quiet_says_nothing_where_nothing_is_wrong(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["check", f"{place}/pods", "--simulate", "hgx-h100-8:2", "--quiet"]
     assert main(asked) == 0

@@ -66,6 +66,11 @@ def test_a_value_that_a_field_does_not_take_is_reported_with_those_that_it_takes
     assert what.endswith(message)
 
 
+def test_the_end_of_a_name_means_the_name() -> None:
+    [(_, message)] = said({"spec": {"volumes": [{"name": "v", "persistentVolumeClaim": {"name": "a"}}]}})
+    assert message.endswith("does not have; did you mean claimName?")
+
+
 def test_an_empty_value_and_one_of_a_field_that_takes_any_are_known() -> None:
     assert (
         said({"spec": {"tolerations": [{"effect": "", "key": "any"}], "dnsPolicy": "", "schedulerName": "any"}}) == []

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from .. import words
 from ..admission.creation import DEFAULT_NAMESPACE
 from ..check.other_files import only_unexpanded
 from ..check.report.results import Shown
@@ -143,6 +144,9 @@ def _write_all(
         return ExitCode.USAGE
     if arguments.report and not arguments.fail_on:  # the reports hold the findings
         return ExitCode.OK
+    changed = done.report.count("mutated")
+    if changed and "change" in (arguments.fail_on or ()):
+        talk([f"--fail-on change: {words.counted(changed, 'pod template')} would be changed"])
     return _code(done.report, arguments.fail_on or ())
 
 

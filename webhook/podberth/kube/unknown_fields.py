@@ -41,6 +41,8 @@ _OF_CONTAINERS: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 _SHOWN: Final = 60
+# A name that ends with so many letters of another is a part of it.
+_LONG_ENDING: Final = 4
 # A message lists as many values that a field takes, and no more.
 _FEW: Final = 8
 
@@ -184,6 +186,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     plain = name.lower().replace("_", "").replace("-", "")
     if plain in by_letters:
         return by_letters[plain]
+    ending = [each for each in by_letters if each.endswith(plain)]
+    if len(ending) == 1 and len(plain) >= _LONG_ENDING:  # name instead of claimName
+        return by_letters[ending[0]]
     from difflib import get_close_matches  # noqa: PLC0415 - few documents need it
 
     near = get_close_matches(plain, by_letters, n=1, cutoff=_NEAR)
