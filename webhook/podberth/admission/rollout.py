@@ -22,8 +22,8 @@ def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snap
     pod's controller, the generateName of the pod, the pod. A pod of a Deployment or a Rollout gets the name of that
     object, not of the ReplicaSet; a pod of a CronJob gets the name of the CronJob, not of the Job.
 
-    The text has no uid and no hash of a template: a new revision of a workload gets an equal text. The text depends only
-    on fields that the policy saw on /mutate: /validate gets an equal text. So a gang does not count if the record
+    The text has no uid and no hash of a template: a new revision of a workload gets an equal text. The text depends
+    only on fields that the policy saw on /mutate: /validate gets an equal text. So a gang does not count if the record
     ``known`` says that this policy or a later policy wrote the gang's fields on the pod.
     """
     pod = _as_seen_by(policy, pod, snapshot, known)

@@ -18,14 +18,14 @@ from ..stamping import add_annotations, add_labels, own_by_replica_set
 _TYPES: Final = "argoproj/argo-rollouts pkg/apis/rollouts/v1alpha1/types.go"
 # The same file, DefaultRolloutUniqueLabelKey
 _HASH: Final = "rollouts-pod-template-hash"
-_METADATA: Final[Mapping[str, Path]] = {
+_METADATA: Final[Mapping[str, tuple[str, ...]]] = {
     "canary": ("spec", "strategy", "canary", "stableMetadata"),
     "blueGreen": ("spec", "strategy", "blueGreen", "activeMetadata"),
 }
 """The paths of labels and annotations for the pods of the stable version, by strategy; the first strategy counts."""
 
 # _TYPES: RolloutSpec, CanaryStrategy, BlueGreenStrategy, PodTemplateMetadata, ObjectRef
-_NAMES: Final[Mapping[Path, str]] = {
+_NAMES: Final[Mapping[tuple[str, ...], str]] = {
     ("spec",): "analysis minReadySeconds paused progressDeadlineAbort progressDeadlineSeconds replicas restartAt "
     "revisionHistoryLimit rollbackWindow selector strategy template workloadRef",
     ("spec", "workloadRef"): "apiVersion kind name scaleDown",
@@ -40,7 +40,7 @@ _NAMES: Final[Mapping[Path, str]] = {
 }
 
 
-def _metadata(scene: Scene) -> tuple[Path, Found]:
+def _metadata(scene: Scene) -> tuple[tuple[str, ...], Found]:
     """Return the path and the value of the metadata that Argo Rollouts adds to the pods of the first version."""
     strategy = mapping_at(scene.spec, "strategy")
     path = _METADATA["canary" if strategy.get("canary") is not None else "blueGreen"]
@@ -95,7 +95,7 @@ DOSSIER: Final = Dossier(
                     fixed=_replaced,
                 ),
             ),
-            names=tuple((*map(str, path), name) for path, names in _NAMES.items() for name in names.split()),
+            names=tuple((*path, name) for path, names in _NAMES.items() for name in names.split()),
         ),
     ),
     replica_sets={_HASH: "Rollout"},
