@@ -31,7 +31,7 @@ OTHER_WORKLOADS: Final = """
     paddlejobs.batch.paddlepaddle.org hyperpodpytorchjobs.sagemaker.amazonaws.com
     services.inference.llmaz.io inferencesets.kaito.sh workspaces.kaito.sh clusterservingruntimes.ome.io
     inferenceservices.ome.io servingruntimes.ome.io vllmruntimes.production-stack.vllm.ai
-    cronworkflows.argoproj.io workflows.argoproj.io notebooks.kubeflow.org
+    cronworkflows.argoproj.io rollouts.argoproj.io workflows.argoproj.io notebooks.kubeflow.org
     seldondeployments.machinelearning.seldon.io
     leaderworkersets.leaderworkerset.x-k8s.io dynamocomponentdeployments.nvidia.com dynamographdeployments.nvidia.com
     rayclusterfleets.orchestration.aibrix.ai rayclusterreplicasets.orchestration.aibrix.ai

@@ -39,6 +39,7 @@ NOT_SERVED = {
     ("apps.nvidia.com/v1alpha1", "NIMService"),
     ("argoproj.io/v1alpha1", "ClusterWorkflowTemplate"),
     ("argoproj.io/v1alpha1", "CronWorkflow"),
+    ("argoproj.io/v1alpha1", "Rollout"),
     ("argoproj.io/v1alpha1", "Workflow"),
     ("argoproj.io/v1alpha1", "WorkflowTemplate"),
     ("batch.paddlepaddle.org/v1", "PaddleJob"),

@@ -91,12 +91,15 @@ def test_a_name_that_is_generated_between_the_two_reviews_changes_no_key() -> No
     assert key(document) == key(named) == "pod/default/run-"
 
 
-def test_a_deployments_revisions_share_one_key() -> None:
+@pytest.mark.parametrize(
+    ("kind", "label"), [("Deployment", "pod-template-hash"), ("Rollout", "rollouts-pod-template-hash")]
+)
+def test_the_revisions_of_a_deployment_or_a_rollout_share_one_key(kind: str, label: str) -> None:
     def revision(template_hash: str) -> str:
-        document = gpu_pod(labels={"pod-template-hash": template_hash})
+        document = gpu_pod(labels={label: template_hash})
         return key(owned(document, "ReplicaSet", api_version="apps/v1", name=f"web-{template_hash}"))
 
-    assert revision("abc") == revision("xyz") == "Deployment/default/web"
+    assert revision("abc") == revision("xyz") == f"{kind}/default/web"
 
 
 def test_the_percentage_is_about_what_it_says_and_only_grows() -> None:

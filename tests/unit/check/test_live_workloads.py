@@ -121,6 +121,21 @@ def test_an_owner_is_found_by_name_where_what_is_between_was_not_asked_for() -> 
     assert names(tops_of(deployment, first, cron, pod("c-28000000-x", job))) == ["Deployment/d", "CronJob/c"]
 
 
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_replica_sets_of_a_rollout_are_part_of_it(*, listed: bool) -> None:
+    """argoproj/argo-rollouts rollout/sync.go createDesiredReplicaSet."""
+    rollout = {**workload("Deployment", "r"), "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+    replicas = workload("ReplicaSet", "r-1f", owner=rollout)
+    first = pod("r-1f-x", replicas, labels={"rollouts-pod-template-hash": "1f"})
+    [top] = tops_of(rollout, first, *([replicas] if listed else [])).owners
+    assert (top.source.kind, [each["metadata"]["name"] for each in top.pods]) == ("Rollout", ["r-1f-x"])
+
+
+def test_a_pod_of_a_replica_set_is_no_pod_of_the_deployment_of_the_same_name() -> None:
+    of_replica_set = pod("d-x", workload("ReplicaSet", "d"))
+    assert names(tops_of(workload("Deployment", "d"), of_replica_set)) == ["Deployment/d", "Pod/d-x"]
+
+
 def test_an_owner_is_found_through_kinds_that_have_no_template() -> None:
     service = {
         "apiVersion": "serving.knative.dev/v1",

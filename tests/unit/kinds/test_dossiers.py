@@ -99,7 +99,7 @@ def test_no_key_speaks_for_two_systems() -> None:
 
 # The places outside of kinds where a name of a dossier stands, each with the reason.
 ELSEWHERE = {
-    ("lint/rules/deprecated_version.py", "scheduling.k8s.io"): "a version of Kubernetes' own API, for PriorityClass",
+    ("kube/removed_versions.py", "scheduling.k8s.io"): "a version of Kubernetes' own API, for PriorityClass",
     ("wellknown.py", "batch.kubernetes.io/job-completion-index"): "wellknown is below kinds; several rooms read it",
 }
 

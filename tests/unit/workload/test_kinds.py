@@ -308,6 +308,9 @@ FOUND: dict[str, list[Row]] = {
     "role-set": [
         Row("spec.roles[0].template", "decode", 8, 4, "RoleSet", "roleset-pd", 4, "plain"),
     ],
+    "rollout": [
+        Row("spec.template", "", 8, 2, "", "", 0, "plain"),
+    ],
     "seldon-deployment": [
         Row("spec.predictors[0].componentSpecs[0]", "", 1, 2, "", "", 0, "plain"),
         Row("spec.predictors[0].componentSpecs[1]", "", 0, 3, "", "", 0, "plain"),

@@ -10,21 +10,20 @@ from ..kube.patch import Draft
 from ..mutation import membership, record
 from ..mutation.change import Record
 from ..workload.memberships import OPERATORS
+from ..workload.owners import maker_of
 from .description import gang_in
 from .snapshot import Snapshot
-
-_POD_TEMPLATE_HASH = "pod-template-hash"
 
 
 def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snapshot, known: Record) -> str:
     """Return the text whose hash decides a policy's rollout: the name of the workload that the pod belongs to.
 
     The text is the first of these names: the custom resource in an operator's label on the pod, the pod's gang, the
-    pod's controller, the generateName of the pod, the pod. A pod of a Deployment gets the name of the Deployment, not
-    of the ReplicaSet; a pod of a CronJob gets the name of the CronJob, not of the Job.
+    pod's controller, the generateName of the pod, the pod. A pod of a Deployment or a Rollout gets the name of that
+    object, not of the ReplicaSet; a pod of a CronJob gets the name of the CronJob, not of the Job.
 
-    The text has no uid and no pod-template-hash: a new revision of a workload gets an equal text. The text depends only
-    on fields that the policy saw on /mutate: /validate gets an equal text. So a gang does not count if the record
+    The text has no uid and no hash of a template: a new revision of a workload gets an equal text. The text depends
+    only on fields that the policy saw on /mutate: /validate gets an equal text. So a gang does not count if the record
     ``known`` says that this policy or a later policy wrote the gang's fields on the pod.
     """
     pod = _as_seen_by(policy, pod, snapshot, known)
@@ -42,10 +41,9 @@ def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snap
         return f"pod/{namespace}/{metadata.get('generateName') or metadata.get('name') or ''}"
     if owner.kind == "Job":
         return f"Job/{namespace}/{cron_job_of(owner.name)}"
-    suffix = f"-{labels.get(_POD_TEMPLATE_HASH)}"
-    if owner.kind == "ReplicaSet" and owner.name.endswith(suffix):
-        return f"Deployment/{namespace}/{owner.name.removesuffix(suffix)}"
-    return f"{owner.kind}/{namespace}/{owner.name}"
+    maker = maker_of(owner.name, labels) if owner.kind == "ReplicaSet" else None
+    kind, name = maker or (owner.kind, owner.name)
+    return f"{kind}/{namespace}/{name}"
 
 
 def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: Record) -> dict[str, Any]:

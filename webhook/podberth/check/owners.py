@@ -11,18 +11,17 @@ from typing import Any, Final
 from ..kube import pod as pods
 from ..kube.object_names import cron_job_of
 from ..kube.shape import registration_problems
-from ..kube.unchecked import at, list_at, text_at
+from ..kube.unchecked import list_at, mapping_at, text_at
 from ..native.documents import is_beside
 from ..policy.every_pod import VALIDATING, sends_namespace
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
-from ..workload.owners import is_finished
+from ..workload.owners import is_finished, maker_of
 from ..workload.templates import templates
 from .run import CheckSettings, is_exempt
 from .sources import Document, Source, without_place
 
 _PODBERTH: Final = "podberth"
 """The name of podberth's webhook configurations (manifests/base)."""
-_HASH: Final = "pod-template-hash"
 # Real chains of owners have four objects (AppWrapper, JobSet, Job, Pod). The limit ends circular references.
 _DEEPEST: Final = 10
 # Fields that an API server, a scheduler or a kubelet adds to an object after admission.
@@ -160,7 +159,7 @@ class _Owners:
         """Return the owner of an object; None if the owner is not among the listed objects.
 
         The owner is found by its uid. If the owner is a ReplicaSet or a Job that was not listed, the result is the
-        Deployment or the CronJob whose name the owner's name begins with.
+        Deployment, the Rollout or the CronJob whose name the owner's name begins with.
         """
         owner = _controller(source.content)
         if owner is None:
@@ -171,8 +170,8 @@ class _Owners:
         if found is not None and not ((found.kind, found.name) == (kind, name) and self._is_near(found, source)):
             found = None
         if found is None and kind == "ReplicaSet":
-            suffix = f"-{at(source.content, 'metadata', 'labels', _HASH)}"
-            found = self.by_name.get(self._place(source, "Deployment", name.removesuffix(suffix)))
+            maker = maker_of(name, mapping_at(source.content, "metadata", "labels"))
+            found = self.by_name.get(self._place(source, *maker)) if maker is not None else None
         if found is None and kind == "Job":
             found = self.by_name.get(self._place(source, "CronJob", cron_job_of(name)))
         return found

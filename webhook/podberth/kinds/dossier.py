@@ -188,6 +188,10 @@ class Dossier:
     """
     links: frozenset[tuple[str, str]] = frozenset()
     """(API group, kind) of objects between a workload and its pods that have no pod template written by the user."""
+    replica_sets: Mapping[str, str] = field(default_factory=dict)
+    """The kinds whose objects make ReplicaSets named after the object and a hash: the label of the pods that has the
+    hash, and the kind.
+    """
     podless_groups: frozenset[str] = frozenset()
     """API groups in which no kind has a pod template of the user."""
     podless_kinds: frozenset[str] = frozenset()

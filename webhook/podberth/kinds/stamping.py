@@ -10,6 +10,10 @@ from ..kube.shape import RESOURCED_LISTS
 from ..kube.unchecked import mapping_at
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 
+# kubernetes/api apps/v1 types.go DefaultDeploymentUniqueLabelKey
+POD_TEMPLATE_HASH: Final = "pod-template-hash"
+"""The label with the hash that ends the name of a Deployment's ReplicaSet."""
+
 
 def add_labels(pod: dict[str, Any], labels: Mapping[str, str]) -> None:
     """Write labels on a pod. A label of the template with an equal key is replaced."""
@@ -47,13 +51,21 @@ def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
     own(pod, str(version), str(kind), scene.name, scene.uid)
 
 
+def own_by_replica_set(pod: dict[str, Any], name: str, label: str) -> None:
+    """Add to a pod the fields that come from a ReplicaSet made by the object ``name``, which labels pods with a hash.
+
+    The ReplicaSet has the object's name and the hash as its name.
+    """
+    own(pod, "apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER_HASH}", PLACEHOLDER_UID)
+    add_labels(pod, {label: PLACEHOLDER_HASH})
+
+
 def own_by_deployment(pod: dict[str, Any], name: str) -> None:
     """Add to a pod the fields that the Deployment and ReplicaSet controllers write.
 
     Source: kubernetes/kubernetes pkg/controller/deployment/sync.go.
     """
-    own(pod, "apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER_HASH}", PLACEHOLDER_UID)
-    add_labels(pod, {"pod-template-hash": PLACEHOLDER_HASH})
+    own_by_replica_set(pod, name, POD_TEMPLATE_HASH)
 
 
 def owned_by_deployment(pod: dict[str, Any], scene: Scene) -> None:

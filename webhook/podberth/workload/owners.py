@@ -38,6 +38,19 @@ FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
     (each.group, each.kind): each for row in DOSSIERS for each in row.finished
 }
 """The status field and values that show that an object is finished, by API group and kind."""
+_REPLICA_SETS: Final = {label: kind for row in DOSSIERS for label, kind in row.replica_sets.items()}
+
+
+def maker_of(replica_set: str, labels: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return (kind, name) of the object that made the ReplicaSet of this name, such as a Deployment.
+
+    ``labels`` are the labels of one of the ReplicaSet's pods. None if no object made the ReplicaSet.
+    """
+    for label, kind in _REPLICA_SETS.items():
+        suffix = f"-{labels.get(label)}"
+        if replica_set.endswith(suffix):
+            return kind, replica_set.removesuffix(suffix)
+    return None
 
 
 def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:

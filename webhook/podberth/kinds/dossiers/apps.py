@@ -16,7 +16,7 @@ from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
 from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Scene, Stamp, TemplatePlace, WorkloadKind, spec_replicas, unknown
-from ..stamping import add_annotations, add_labels, own, owned_by_deployment, owned_by_workload
+from ..stamping import POD_TEMPLATE_HASH, add_annotations, add_labels, own, owned_by_deployment, owned_by_workload
 from ..starts import together
 
 
@@ -175,6 +175,7 @@ DOSSIER: Final = Dossier(
             words=frozenset({"Succeeded", "Failed"}),
         ),
     ),
+    replica_sets={POD_TEMPLATE_HASH: "Deployment"},
     podless_groups=words(
         "admissionregistration.k8s.io apiextensions.k8s.io apiregistration.k8s.io authentication.k8s.io "
         "authorization.k8s.io autoscaling certificates.k8s.io coordination.k8s.io discovery.k8s.io "
