@@ -60,12 +60,20 @@ from podberth.cel.mistakes import Around
             "1:38: Syntax error: CEL has no lambda; write a.exists(x, condition)",
         ),
         (
+            "object.spec.containers.filter(lambda c: c.name == 'x') == []",
+            "1:38: Syntax error: CEL has no lambda; write a.filter(x, condition)",
+        ),
+        ("object.spec.containers.map((c) => c.name) == []", "1:32: Syntax error: CEL has no =>; write a.map(x, b)"),
+        ("gpu.count => 8", "1:11: Syntax error: CEL has no =>; write >="),
+        ("(gpu.count => 8)", "1:12: Syntax error: CEL has no =>; write >="),
+        ("gpu.count =< 8", "1:11: Syntax error: CEL has no =<; write <="),
+        (
             "object.spec.containers.some(c => c.name == 'x')",
             "1:31: Syntax error: CEL has no =>; write a.exists(x, condition)",
         ),
         (
             "object.spec.containers.map(c -> c.name) == []",
-            "1:31: Syntax error: CEL has no ->; write a.exists(x, condition)",
+            "1:31: Syntax error: CEL has no ->; write a.map(x, b)",
         ),
         ("gpu.count > 0 # only GPUs", "1:15: Syntax error: CEL has no #; write the comment in YAML, above the field"),
         (
