@@ -46,7 +46,9 @@ _UNREAD = re.compile(
 )
 _RESERVED = re.compile(r"reserved identifier: (?P<word>\w+)")
 # The engine reports what is behind the dot, which may be on a later line.
-_NO_NAME = re.compile(r"Syntax error: (?:no viable alternative at input '\.|mismatched input .* expecting \{IDENTIFIER, ESC)")
+_NO_NAME = re.compile(
+    r"Syntax error: (?:no viable alternative at input '\.|mismatched input .* expecting \{IDENTIFIER, ESC)"
+)
 _DOT = re.compile(r"(?:[A-Za-z_]\w*|[\])}'\"])\s*(?P<dot>\.\??)$")
 _NO_FIELDS = re.compile(r"expression of type '(?P<type>.*)' cannot be the operand of a select operation")
 # A part of an expression that gives an optional: a.?b, a[?'b'] and what is selected from them.
