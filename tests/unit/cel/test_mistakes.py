@@ -60,12 +60,20 @@ from podberth.cel.mistakes import Around
             "1:38: Syntax error: CEL has no lambda; write a.exists(x, condition)",
         ),
         (
+            "object.spec.containers.filter(lambda c: c.name == 'x') == []",
+            "1:38: Syntax error: CEL has no lambda; write a.filter(x, condition)",
+        ),
+        ("object.spec.containers.map((c) => c.name) == []", "1:32: Syntax error: CEL has no =>; write a.map(x, b)"),
+        ("gpu.count => 8", "1:11: Syntax error: CEL has no =>; write >="),
+        ("(gpu.count => 8)", "1:12: Syntax error: CEL has no =>; write >="),
+        ("gpu.count =< 8", "1:11: Syntax error: CEL has no =<; write <="),
+        (
             "object.spec.containers.some(c => c.name == 'x')",
             "1:31: Syntax error: CEL has no =>; write a.exists(x, condition)",
         ),
         (
             "object.spec.containers.map(c -> c.name) == []",
-            "1:31: Syntax error: CEL has no ->; write a.exists(x, condition)",
+            "1:31: Syntax error: CEL has no ->; write a.map(x, b)",
         ),
         ("gpu.count > 0 # only GPUs", "1:15: Syntax error: CEL has no #; write the comment in YAML, above the field"),
         (
@@ -112,6 +120,35 @@ def test_syntax_of_another_language_is_named_with_the_form_of_cel(
     environment: Environment, source: str, expected: str
 ) -> None:
     assert "\n".join(problems(environment, source, Want.BOOL)) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "got"),
+    [
+        ("gpu.", "1:4", "."),
+        ("variables. ", "1:10", "."),
+        ("gpu. && true", "1:4", "."),
+        ("has(object.metadata.)", "1:20", "."),
+        ("object.spec.containers.exists(c, c.)", "1:35", "."),
+        ("object.metadata.?", "1:16", ".?"),
+        ("gpu.count == 1 &&\n gpu.\n && true", "2:5", "."),
+    ],
+)
+def test_a_dot_without_a_name_is_the_problem(environment: Environment, source: str, place: str, got: str) -> None:
+    message = f"{place}: Syntax error: got '{got}', want the name of a field or function behind it"
+    assert problems(environment, source, Want.BOOL) == [message]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("object.metadata.?labels[?'team'].hasVal", "1:33: string has no fields; did you mean hasValue()?"),
+        ("params.?data[?'a'].orVal", "1:19: string has no fields; did you mean orValue(b)?"),
+        ("gpu.kind.hasVal", "1:9: string has no fields; write a.f() to call a function"),
+    ],
+)
+def test_half_typed_function_of_an_optional_is_completed(environment: Environment, source: str, expected: str) -> None:
+    assert problems(environment, source) == [expected]
 
 
 @pytest.mark.parametrize(

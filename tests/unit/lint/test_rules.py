@@ -400,6 +400,17 @@ def test_a_broken_exception_beside_policies_is_invalid() -> None:
     assert finding.problem.where == "spec.expression"
 
 
+@pytest.mark.parametrize("policy", [spec(f"mutations: [{{{LABEL}}}]"), spec("mutations: [{labels: 1}]")])
+def test_an_exception_from_a_missing_policy_is_reported_also_beside_a_broken_policy(policy: str) -> None:
+    [finding] = found(f"{policy}\n---\n{exception('e', 'example', 'exampel')}", "unknown-policy")
+    said = "got 'exampel', and there is no policy of this name; did you mean example?"
+    assert (finding.problem.where, finding.problem.message) == ("spec.policies[1]", said)
+
+
+def test_exceptions_without_policies_are_not_compared_with_any() -> None:
+    assert found(exception("e", "example"), "unknown-policy") == ()
+
+
 def test_a_broken_policy_of_a_namespace_is_invalid_and_a_good_one_is_linted() -> None:
     [finding] = found(own_policy("vision", "own", "gpu.cuont == 1"), "invalid")
     assert finding.problem.where == "spec.validations[0].expression"

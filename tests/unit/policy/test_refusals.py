@@ -121,7 +121,29 @@ def test_a_policy_that_does_nothing_is_refused() -> None:
         (
             {"mutations": [{"when": "true"}]},
             "spec.mutations.0",
-            f"got none, want exactly one of {', '.join(CONCERNS)}; make several entries of it",
+            f"got none, want exactly one of {', '.join(CONCERNS)}",
+        ),
+        (
+            {"mutations": [{"tolerations": None}]},
+            "spec.mutations.0.tolerations",
+            "got null, want a CEL expression as a string",
+        ),
+        ({"mutations": [{"topology": None}]}, "spec.mutations.0.topology", "got null, want an object"),
+        ({"mutations": [{"nodeSelector": None}]}, "spec.mutations.0.nodeSelector", "got null, want an object"),
+        (
+            {"mutations": [{"nodeAffinity": {"preferred": None}}]},
+            "spec.mutations.0.nodeAffinity.preferred",
+            "got null, want a CEL expression as a string",
+        ),
+        (
+            {"mutations": [{"nodeAffinity": {}}]},
+            "spec.mutations.0.nodeAffinity",
+            "want exactly one of required and preferred",
+        ),
+        (
+            {"paramKind": KIND, "paramRef": {"name": None, "parameterNotFoundAction": "Deny"}},
+            "spec.paramRef.name",
+            "got null, want a string",
         ),
         (
             {"mutations": [{"tolerations": "[]", "labels": {"a": "'b'"}}]},

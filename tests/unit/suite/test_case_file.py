@@ -60,3 +60,30 @@ def test_misspelled_words_get_a_suggestion() -> None:
             "did you mean mutated?"
         ),
     ]
+
+
+def test_unknown_fields_of_pods_and_workloads_are_problems_and_the_suite_can_be_run() -> None:
+    pod = "{metadata: {nam: a}, spec: {containers: [{name: a, resources: {limit: {}}}]}, status: {any: 1}}"
+    owner = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replica: 1}}"
+    objects = f"[{owner}, {{apiVersion: example.com/v1, kind: Other, any: 1}}]"
+    suite, problems = parse_suite(CASE.replace("{spec: {}}", pod) + f"  objects: {objects}\n", "t.yaml")
+    assert suite is not None
+    assert [str(each) for each in problems] == [
+        ("t.yaml:3:20 cases[0].pod.metadata.nam: got nam, which an ObjectMeta does not have; did you mean name?"),
+        (
+            "t.yaml:3:71 cases[0].pod.spec.containers[0].resources.limit: got limit, which a ResourceRequirements "
+            "does not have; did you mean limits?"
+        ),
+        (
+            "t.yaml:5:81 cases[0].objects[0].spec.replica: got replica, which a DeploymentSpec does not have; "
+            "did you mean replicas?"
+        ),
+    ]
+
+
+def test_a_value_that_a_field_of_a_pod_does_not_take_is_a_problem_at_the_value() -> None:
+    suite, problems = parse_suite(CASE.replace("{spec: {}}", "{spec: {restartPolicy: Nevr}}"), "t.yaml")
+    assert suite is not None
+    assert [str(each) for each in problems] == [
+        "t.yaml:3:31 cases[0].pod.spec.restartPolicy: got 'Nevr'; did you mean Never?"
+    ]

@@ -5,7 +5,7 @@ The errors are errors of compilation and of evaluation. Only this module parses 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import BudgetError, EvaluationError, UndecidedError, did_you_mean
@@ -45,7 +45,15 @@ _UNREAD = re.compile(
     r"missing (?P<missing>\S+) at) '(?P<got>.*?)\s*'(?: expecting (?P<want>.*))?"
 )
 _RESERVED = re.compile(r"reserved identifier: (?P<word>\w+)")
+# The engine reports what is behind the dot, which may be on a later line.
+_NO_NAME = re.compile(
+    r"Syntax error: (?:no viable alternative at input '\.|mismatched input .* expecting \{IDENTIFIER, ESC)"
+)
+_DOT = re.compile(r"(?:[A-Za-z_]\w*|[\])}'\"])\s*(?P<dot>\.\??)$")
 _NO_FIELDS = re.compile(r"expression of type '(?P<type>.*)' cannot be the operand of a select operation")
+# A part of an expression that gives an optional: a.?b, a[?'b'] and what is selected from them.
+_OF_OPTIONAL = re.compile(r"(?:\.\?\w|\[\?[^\[\]]*\])[\w.]*$")
+_OPTIONAL_FUNCTIONS = ("hasValue()", "value()", "or(b)", "orValue(b)", "optMap(x, b)", "optFlatMap(x, b)")
 _OF_LIST = "a list has no fields; write a[0].b, a.all(x, condition), or size(a) for the number of its items"
 _MAY_BE_KEY = re.compile(
     r"undeclared reference|reserved identifier|select operation|overload for '_[-/]_'|must be a field selection"
@@ -110,11 +118,15 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         if found and any(each in said for each in _AFTERWARDS):
             continue
         written = lines[line - 1] if 1 <= line <= len(lines) else ""
+        if _NO_NAME.match(said) and (unnamed := _unnamed(lines, line, written[: column - 1])):
+            found.add(unnamed)
+            continue
         index, message = _explained(said, written, min(max(column - 1, 0), len(written)), words)
         found.add(CelProblem(line, index + 1, message) if written else CelProblem(1, 1, message))
     if any(each.message.startswith(_SYNTAX) for each in found):
         # The others of a line are about its rest, which is not read as it is meant.
-        found = {min(each for each in found if each.line == line) for line in {each.line for each in found}}
+        wrong = sorted(found, key=lambda each: (each.line, each.message.startswith(_OF_HAS), each))
+        found = {next(each for each in wrong if each.line == line) for line in {each.line for each in found}}
     if loops := {each.line for each in found if each.message.startswith(_LOOPS)}:
         # The variable of a loop that CEL does not know.
         found = {each for each in found if each.line not in loops or not _LOOSE.fullmatch(each.message)}
@@ -184,6 +196,22 @@ def _unread(match: re.Match[str], around: Around) -> str:
     return f"got {'the end' if got == '<EOF>' else repr(got)[:_LONGEST]}{wanted and f', want {wanted}'}"
 
 
+def _unnamed(lines: Sequence[str], line: int, before: str) -> CelProblem | None:
+    """Return the problem of a dot that no name follows; None if no such dot is last in the text before a place.
+
+    ``before`` is the part of the line ``line`` that is before the place.
+    """
+    while line > 1 and not before.strip():
+        line -= 1
+        before = lines[line - 1]
+    before = before.rstrip()
+    dot = _DOT.search(Around.place(before, len(before)).before)
+    if dot is None:
+        return None
+    message = f"{_SYNTAX}got {dot['dot']!r}, want the name of a field or function behind it"
+    return CelProblem(line, len(before) - len(dot["dot"]) + 1, message)
+
+
 def _no_field(field: str, message: str, words: Vocabulary) -> str:
     """Return the message about a field that a type lacks."""
     if message.endswith(".Request") and field in ("object", "oldObject"):
@@ -199,7 +227,11 @@ def _say_without_name(said: str, around: Around) -> str:
         return TOO_DEEP
     if match := _NO_FIELDS.search(said):
         kind = match["type"]
-        return _OF_LIST if kind.startswith("list(") else f"{kind} has no fields; write a.f() to call a function"
+        if kind.startswith("list("):
+            return _OF_LIST
+        asked = re.match(r"\.\s*(\w+)", around.after)
+        near = did_you_mean(asked[1], _OPTIONAL_FUNCTIONS) if asked and _OF_OPTIONAL.search(around.before) else ""
+        return f"{kind} has no fields{near or '; write a.f() to call a function'}"
     if match := _RESERVED.search(said):
         return mistakes.reserved(match["word"], around)
     return f"{said}; {mistakes.argument_of_has(around)}" if said == _OF_HAS else said

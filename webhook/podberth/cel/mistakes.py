@@ -111,6 +111,8 @@ OPERATORS: Mapping[str, str] = {
     "not": "!(a)",
     "is": "==",
     "=": "==",
+    "=<": "<=",
+    "=>": ">=",
     "=~": "a.matches(b)",
     "&": "&&",
     "|": "||, or a.f() to call a function",
@@ -121,7 +123,6 @@ OPERATORS: Mapping[str, str] = {
     "between": "b <= a && a <= c",
     "instanceof": "type(a) == int",
     "else": _CHOICE,
-    "=>": _LOOP,
     ":=": _PARTS,
     ";": f"&& between conditions, and {_PARTS}",
     "#": "the comment in YAML, above the field",
@@ -134,7 +135,10 @@ OPERATORS: Mapping[str, str] = {
 }
 """Operators and words of other languages at the place of an error, and what CEL has in their place."""
 
-_TOKEN: Final = re.compile(r"[A-Za-z]+|=~|=>|:=|&(?!&)|\|(?!\|)|=(?!=)|[;#/$]")
+_TOKEN: Final = re.compile(r"[A-Za-z]+|=~|=<|=>|:=|&(?!&)|\|(?!\|)|=(?!=)|[;#/$]")
+# The start of a call whose argument is a function of JavaScript or Python, such as c => c.name.
+_ARGUMENT: Final = r"(?P<call>\w+)\(\s*(?:\w+|\([\w\s,]*\))\s*-?"
+_CALL: Final = re.compile(f"{_ARGUMENT}$")
 # (what is before the place of the error, what is there, the form of another language, CEL's form)
 _FORMS: Final = tuple(
     (re.compile(f"(?:{before})$"), re.compile(there), form, instead)
@@ -144,6 +148,7 @@ _FORMS: Final = tuple(
         ("[-+*/]", "=(?!=)", "assignments", _PARTS),
         ("<", ">", "<>", "!="),
         ("-", ">", "->", _LOOP),
+        (_ARGUMENT, "=>", "=>", _LOOP),
         (r"\?", r"\?", "??", _DEFAULT),
         (r"\?", ":", "?:", _DEFAULT),
         (r"\*", r"\*", "**", "a * a"),
@@ -200,7 +205,8 @@ def form(around: Around, wanted: str) -> str:
         return f"CEL has no tuples; write {listed}"
     for before, there, other, instead in _FORMS:
         if there.match(around.after) and before.search(around.before):
-            return f"CEL has no {other}; write {_ternary(around) or instead if instead == _CHOICE else instead}"
+            precise = {_CHOICE: _ternary, _LOOP: _loop}.get(instead)
+            return f"CEL has no {other}; write {precise(around) if precise else instead}"
     token = _TOKEN.match(around.after)
     word = next((each for each in (token[0], token[0].lower()) if each in OPERATORS), "") if token else ""
     return f"CEL has no {token[0]}; write {OPERATORS[word]}" if token and word else ""
@@ -264,8 +270,14 @@ def _list_of_tuple(around: Around) -> str:
     return f"in [{before['first']}{after[0]}]" if before and after else ""
 
 
+def _loop(around: Around) -> str:
+    """Return the loop of the name of the call around a function such as ``c => c.name``; ``exists`` for other names."""
+    call = _CALL.search(around.before)
+    return FUNCTIONS[call["call"]].partition(", or")[0] if call and call["call"] in LOOPS else _LOOP
+
+
 def _ternary(around: Around) -> str:
-    """Return CEL's form of Python's ``a if c else b``; empty if the whole is too long, or has a bracket.
+    """Return CEL's form of Python's ``a if c else b``; a general one if the whole is too long, or has a bracket.
 
     A bracket might enclose the whole, or begin inside a part.
     """
@@ -273,5 +285,5 @@ def _ternary(around: Around) -> str:
     condition, _, other = condition.partition(" else ")
     is_whole = len(around.before) < _NEAR and len(around.after) < _NEAR
     if not is_whole or not other or any(each in around.before + around.after for each in "()[]{}?"):
-        return ""
+        return _CHOICE
     return f"{condition.strip()} ? {value} : {other.strip()}"

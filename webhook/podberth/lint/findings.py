@@ -19,7 +19,7 @@ from ..native.documents import Located
 from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.expressions import Placed, expressions_of
 from ..policy.model import Leaf, Mutation, Spec, leaves_of
-from ..policy.parse import ParsedPolicy
+from ..policy.parse import ParsedException, ParsedPolicy
 from ..topology.node import Node
 from .conditions import Conditions, variable
 from .formula import TRUE, Formula
@@ -196,6 +196,10 @@ class Library:
     """The problems of documents that could not be parsed and of policies that could not be compiled."""
     params: Mapping[tuple[str, str], Mapping[str, Any]]
     """The ConfigMaps in the policies' folders (params), by namespace and name."""
+    names: frozenset[str] = frozenset()
+    """The names of all GPUPolicies, also of those with problems."""
+    exceptions: tuple[ParsedException, ...] = ()
+    """The exceptions beside the policies."""
     natives: tuple[Linted, ...] = ()
     """The native policies that compile. Rules about mutations and about podberth's own fields do not read them."""
     native_documents: tuple[Located, ...] = ()

@@ -110,7 +110,14 @@ def _library(
     )
     refused = problems_of_refused(parsed, environment)
     found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces, *refused)
-    library = Library(policies=policies, problems=found, params=parsed.params, native_documents=tuple(natives))
+    library = Library(
+        policies=policies,
+        problems=found,
+        params=parsed.params,
+        names=parsed.names,
+        exceptions=parsed.exceptions,
+        native_documents=tuple(natives),
+    )
     return _with_natives(library, environment) if natives else library
 
 

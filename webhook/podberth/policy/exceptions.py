@@ -222,11 +222,16 @@ _SAID: Final[Mapping[ExceptionState, str]] = {
 }
 
 
-def of_unknown(parsed: Iterable[ParsedException], policies: Iterable[str]) -> tuple[Problem, ...]:
-    """Return a problem for each policy name in an exception's list that is not in ``policies``."""
+def of_unknown(
+    parsed: Iterable[ParsedException], policies: Iterable[str], hint: Callable[[str], str] = lambda _: ""
+) -> tuple[Problem, ...]:
+    """Return a problem for each policy name in an exception's list that is not in ``policies``.
+
+    ``hint`` returns the end of the message about a name, such as the name that is probably meant.
+    """
     known = frozenset(policies)
     return tuple(
-        each.problem(("spec", "policies", index), f"got {name!r}, and there is no policy of this name")
+        each.problem(("spec", "policies", index), f"got {name!r}, and there is no policy of this name{hint(name)}")
         for each in parsed
         for index, name in enumerate(each.source.spec.policies)
         if name not in known

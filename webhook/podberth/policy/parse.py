@@ -95,6 +95,12 @@ class ParsedPolicies:
     """The documents with problems, as far as they could be read (``policy.partial``). They are only compiled, for the
     problems of their expressions (``policy.refused``)."""
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the policies of the cluster, also of those that are refused."""
+        read = (*self.policies, *(each for each in self.refused if isinstance(each, ParsedPolicy)))
+        return frozenset(each.policy.name for each in read if not isinstance(each, ParsedNamespaced))
+
 
 def parse_policies(
     texts: Iterable[tuple[str, str]], others: Callable[[Mapping[str, Any]], bool] = lambda _: False

@@ -6,7 +6,7 @@ the document, and the problem of the field. Each field by itself has been valida
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from ..cel.compile_limits import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
 from ..kube.paths import Path
@@ -24,6 +24,7 @@ from .model import (
     Spec,
     leaves_of,
 )
+from .text_fields import DocumentPart, gives
 
 Refusal: TypeAlias = tuple[Path, str]
 
@@ -139,7 +140,9 @@ def _params(spec: Spec) -> Iterator[Refusal]:
         present, absent = ("paramKind", "paramRef") if spec.param_kind else ("paramRef", "paramKind")
         yield (*_SPEC, present), f"{present} without {absent}; want both or neither"
     if spec.param_ref and (spec.param_ref.name is None) == (spec.param_ref.selector is None):
-        yield (*_SPEC, "paramRef"), "want exactly one of name and selector"
+        path = (*_SPEC, "paramRef")
+        nulls = list(_nulls(spec.param_ref, ("name", "label_selector"), path))
+        yield from nulls or [(path, "want exactly one of name and selector")]
     if spec.param_ref and spec.param_ref.label_selector:
         yield from refused_selector(spec.param_ref.label_selector, (*_SPEC, "paramRef", "selector"))
 
@@ -173,8 +176,10 @@ def _mutations(spec: Spec) -> Iterator[Refusal]:
     for index, item in enumerate(spec.mutations):
         path = (*_SPEC, "mutations", index)
         if len(item.written) != 1:
+            nulls = [] if item.written else list(_nulls(item, CONCERNS.values(), path))
             got = " and ".join(item.written) or "none"
-            yield path, f"got {got}, want exactly one of {', '.join(CONCERNS)}; make several entries of it"
+            do = "; make several entries of it" if item.written else ""
+            yield from nulls or [(path, f"got {got}, want exactly one of {', '.join(CONCERNS)}{do}")]
         if HOSTNAME_LABEL in (item.node_selector or {}):
             yield (*path, "nodeSelector", HOSTNAME_LABEL), "names a host; the scheduler chooses the node"
         yield from _node_affinity(item, path)
@@ -186,13 +191,26 @@ def _mutations(spec: Spec) -> Iterator[Refusal]:
             yield path, "got DELETE in a policy with mutations; what is deleted cannot be changed"
 
 
+def _nulls(part: DocumentPart, names: Iterable[str], path: Path) -> Iterator[Refusal]:
+    """Yield a problem for each of the fields ``names`` that is null in the document; the author has yet to fill it."""
+    for name in names:
+        if name in part.model_fields_set and getattr(part, name) is None:
+            field = type(part).model_fields[name]
+            kind = get_args(field.annotation)[0]  # of ``kind | None``
+            is_text = getattr(kind, "__origin__", kind) is str
+            want = ("a CEL expression as a string" if gives(field) else "a string") if is_text else "an object"
+            yield (*path, field.alias or name), f"got null, want {want}"
+
+
 def _node_affinity(item: Mutation, path: Path) -> Iterator[Refusal]:
     affinity = item.node_affinity
     if affinity is None:
         return
     path = (*path, "nodeAffinity")
     if (affinity.required is None) == (affinity.preferred is None):
-        yield path, "want exactly one of required and preferred; make two entries of it, each with its own when"
+        nulls = list(_nulls(affinity, ("required", "preferred"), path))
+        do = "; make two entries of it, each with its own when" if affinity.required is not None else ""
+        yield from nulls or [(path, f"want exactly one of required and preferred{do}")]
     elif (affinity.preferred is None) != (affinity.weight is None):
         yield path, "want preferred with a weight from 1 to 100, or required without one"
 

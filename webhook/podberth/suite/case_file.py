@@ -21,7 +21,7 @@ The file is one document without an apiVersion, because it is no object of the A
 ``runner`` runs the cases.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -34,6 +34,7 @@ from ..policy.exception_model import Time
 from ..policy.text_fields import DocumentPart
 from ..policy.wording import explain
 from . import GOLDEN_SUFFIX
+from .unknown_fields import unknown_in
 
 Document: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
@@ -148,7 +149,10 @@ class Suite:
 
 
 def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:
-    """Return (suite in a ``tests.yaml``, problems); the suite is None if there is any problem."""
+    """Return (suite in a ``tests.yaml``, problems); the suite is None if it cannot be run.
+
+    A suite whose only problems are unknown fields of its pods and workloads can be run.
+    """
     documents, problems = load_documents(text, file)
     if problems or len(documents) != 1:
         several = Problem(file, 0, 0, "", f"got {len(documents)} documents, want one")
@@ -163,7 +167,25 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         ]
         return None, tuple(sorted(findings))
     wrong = [positions.problem(file, path, message) for path, message in _refusals(suite)]
-    return (None if wrong else Suite(file, suite, suite.cases, documents[0])), tuple(sorted(wrong))
+    unknown = [
+        positions.problem(file, path, message, of_key=of_key) for path, of_key, message in unknown_in(_objects(suite))
+    ]
+    return (None if wrong else Suite(file, suite, suite.cases, documents[0])), tuple(sorted([*wrong, *unknown]))
+
+
+def _objects(suite: SuiteDocument) -> Iterator[tuple[Path, Document]]:
+    """Yield (path, content) for each object of a suite, and for each pod, with its apiVersion and kind."""
+    clusters: list[tuple[Path, SuiteCluster]] = [((), suite)]
+    for index, case in enumerate(suite.cases):
+        path: Path = ("cases", index)
+        clusters.append((path, case))
+        if case.object is not None:
+            yield (*path, "object"), case.object
+        if case.pod is not None:
+            yield (*path, "pod"), {**case.pod, "apiVersion": "v1", "kind": "Pod"}
+    for path, cluster in clusters:
+        for index, each in enumerate(cluster.objects or ()):
+            yield (*path, "objects", index), each
 
 
 def _refusals(suite: SuiteDocument) -> list[tuple[Path, str]]:

@@ -40,6 +40,7 @@ from . import (
     unguarded_field,
     unknown_affinity,
     unknown_level,
+    unknown_policy,
     unknown_taint,
     unreachable,
     unused_template,
@@ -49,6 +50,7 @@ from . import (
 RULES: tuple[LintRule, ...] = (
     LintRule(invalid, Level.ERROR),
     LintRule(unbound, Level.WARNING),
+    LintRule(unknown_policy, Level.WARNING),
     LintRule(unreachable, Level.WARNING),
     LintRule(always_true, Level.WARNING),
     LintRule(constant_validation, Level.WARNING),

@@ -1,0 +1,45 @@
+"""Finds fields of a suite's pods and workloads that their types do not have: a case with one tests something else."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import islice
+from typing import Any, Final
+
+from ..kube.paths import Path
+from ..kube.schema import WORKLOADS, Definitions, PodSchema, Schema, workload_definitions
+from ..kube.unknown_fields import Typed, unknown_fields
+from ..policy.wording import FieldProblem
+
+_MOST: Final = 40
+"""The most fields that are reported; more than a screen."""
+
+
+def unknown_in(objects: Iterable[tuple[Path, Mapping[str, Any]]]) -> list[FieldProblem]:
+    """Return a problem for each unknown field of objects, and for each value that its field does not take.
+
+    The objects come with their paths in the suite. Only Kubernetes' own kinds that make pods are looked at, without the
+    status, which the cluster writes. A field that an earlier version of Kubernetes had is none, because podberth reads
+    it.
+    """
+    found = (
+        (each.path, not each.value, each.message)
+        for path, content in objects
+        for each in unknown_fields(_definitions(), Typed(_type_of(content), _without_status(content), path))
+        if not each.former
+    )
+    return list(islice(found, _MOST))
+
+
+@cache
+def _definitions() -> Definitions:
+    return {**PodSchema.packaged().definitions, **workload_definitions()}
+
+
+def _type_of(content: Mapping[str, Any]) -> Schema:
+    version, kind = content.get("apiVersion"), content.get("kind")
+    name = WORKLOADS.get((version, kind)) if isinstance(version, str) and isinstance(kind, str) else None
+    return Schema(kind="any") if name is None else Schema(kind="message", message=name)
+
+
+def _without_status(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key != "status"}
