@@ -75,10 +75,11 @@ def _unknown_fields(content: Mapping[str, Any], found: Sequence[Template], schem
 
 def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> Iterator[UnknownField]:
     for root in roots:
-        for path, message, former, value in unknown_fields(definitions, root):
+        for each in unknown_fields(definitions, root):
+            key = str(each.path[-1])
             # "$patch" and the like direct a strategic merge patch
-            if not str(path[-1]).startswith("$") and not holds_placeholder(value or str(path[-1])):
-                yield UnknownField(path, message, refused and not former)
+            if not key.startswith("$") and not holds_placeholder(each.value or key):
+                yield UnknownField(each.path, each.message, refused and not each.former)
 
 
 # ---- the templates of other kinds ------------------------------------------------------------------------------------

@@ -88,6 +88,8 @@ class Unknown(NamedTuple):
     """Whether an earlier version of the type had the field; podberth still reads pods that have it."""
     value: str | None = None
     """The value, if the field does not take it; empty for a value that is no text. None: the field is unknown."""
+    mistyped: bool = False
+    """Whether the value is of another type than the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,9 @@ def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
     _walk(definitions, root.kind, root.value, root.path, found)
     for path, message, value, kind in found:
         if kind is not None:
-            yield Unknown(path, _said_of(value, kind), value=value if isinstance(value, str) else "")
+            mistyped = type(value) not in _TYPES[kind.kind][1]
+            text = value if isinstance(value, str) else ""
+            yield Unknown(path, _said_of(value, kind), value=text, mistyped=mistyped)
             continue
         others = root.others if path[:-1] == root.path else frozenset()
         if path[-1] not in others and path[-1] not in _OTHER_VERSIONS.get(message, ()):

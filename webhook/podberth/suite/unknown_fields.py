@@ -19,13 +19,13 @@ def unknown_in(objects: Iterable[tuple[Path, Mapping[str, Any]]]) -> list[FieldP
 
     The objects come with their paths in the suite. Only Kubernetes' own kinds that make pods are looked at, without the
     status, which the cluster writes. A field that an earlier version of Kubernetes had is none, because podberth reads
-    it.
+    it. Values of a wrong type are left to the run of the case.
     """
     found = (
-        (each.path, not each.value, each.message)
+        (each.path, each.value is None, each.message)
         for path, content in objects
         for each in unknown_fields(_definitions(), Typed(_type_of(content), _without_status(content), path))
-        if not each.former
+        if not each.former and not each.mistyped
     )
     return list(islice(found, _MOST))
 
