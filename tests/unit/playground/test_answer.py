@@ -229,6 +229,32 @@ def test_the_tests_have_the_objects_of_the_workload(rule: str) -> None:
     assert found["tests"]["failing"] == []
 
 
+OF_DEV = DENYING.replace("spec:\n", "spec:\n  matchConstraints: {namespaceSelector: {matchLabels: {tier: dev}}}\n")
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {tier: %s}}\n"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"cluster": CLUSTER + "objects:\n- " + NAMESPACE.replace("\n", "\n  ") % "dev"},
+        {"cluster": NAMESPACE % "dev"},
+        {"cluster": "", "workload": f"{NAMESPACE % 'dev'}---\n{WORKLOAD}"},
+        {"cluster": NAMESPACE % "other", "workload": f"{NAMESPACE % 'dev'}---\n{WORKLOAD}"},
+        {
+            "cluster": "objects:\n- " + NAMESPACE.replace("\n", "\n  ") % "other",
+            "workload": f"{NAMESPACE % 'dev'}---\n{WORKLOAD}",
+        },
+    ],
+    ids=["cluster's objects", "snapshot", "workload", "snapshot and workload", "cluster's objects and workload"],
+)
+def test_the_tests_have_the_given_namespace_once(texts: dict[str, str]) -> None:
+    found = answered(policy=OF_DEV, **texts)
+    assert [each["verdict"] for each in found["results"] if each["kind"] == "Pod"] == ["denied"]
+    tests = found["tests"]
+    assert (tests["failing"], tests["text"].count("kind: Namespace")) == ([], 1)
+    assert "verdict: denied" in tests["text"]
+
+
 @pytest.mark.parametrize("comment", ["", "  # podberth-lint: disable=invalid it is a test"])
 def test_a_policy_that_does_not_compile_is_reported_even_if_lint_is_silenced(comment: str) -> None:
     policy = POLICY.replace("gpu.perContainer > 1 && gpu.kind == 'whole'", f"gpu.perContaine > 1{comment}")

@@ -22,7 +22,7 @@ from ..check.report.results import sentence, title
 from ..check.result import Result
 from ..check.run import CheckSettings, check, report
 from ..check.sources import Source, SourceFile, read
-from ..check.surroundings import referred, surroundings, within
+from ..check.surroundings import assumed, referred, surroundings, within
 from ..conventions import Conventions
 from ..errors import Problem, ReviewError
 from ..kube.json_patch import PatchError
@@ -73,8 +73,7 @@ def answer(session: Session, environment: Environment, conventions: Conventions,
     explained = _Explained(session, decided.snapshot, cluster)
     pods = list(explained.pods(file))
     # The tests have the workload's other objects among their own, so the snapshot is that without them.
-    beside = {"objects": [*cluster.fields.get("objects", ()), *decided.beside]} if decided.beside else {}
-    suite = {**cluster.fields, **beside}
+    suite = cluster.with_objects(decided.beside)
     tests, failing = ("", ()) if broken else tests_of(suite, explained.cases, parsed, snapshot.at(now), now)
     return {
         "marks": {
@@ -119,12 +118,17 @@ def _decided(session: Session, snapshot: Snapshot, parsed: ParsedPolicies, file:
     checked = check(file, whole, settings, tuple(referred(documents)))
     return _Decided(
         snapshot=whole,
-        beside=tuple(each for each in documents if each.get("kind") != "Pod"),
+        # A suite assumes the Namespace of its pods itself, unless its objects include that Namespace.
+        beside=tuple(each for each in documents if each.get("kind") != "Pod" and not _is_assumed(each)),
         results=checked.results,
         json=report([checked]).as_json()["results"],
         diff=_difference(session.workload, checked.results),
         problems=natives.problems if natives else (),
     )
+
+
+def _is_assumed(document: Mapping[str, Any]) -> bool:
+    return document.get("kind") == "Namespace" and document == assumed(document["metadata"]["name"])
 
 
 def _difference(text: str, results: Sequence[Result]) -> list[str]:

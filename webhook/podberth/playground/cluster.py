@@ -1,6 +1,6 @@
 """Reads the cluster of a session: simulated nodes as in ``tests.yaml``, or objects as kubectl prints them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from ..facts.cluster import ClusterFacts
 from ..facts.object_kinds import unlist
 from ..facts.with_holdings import collect_with_holdings
 from ..kube.documents import PositionedDocument, load_documents
+from ..kube.unchecked import at
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import explain
 from ..suite.case_cluster import UnusableError, documents, with_values
@@ -36,6 +37,26 @@ class SessionCluster:
     def with_params(self, policies: ParsedPolicies, namespace: str) -> Mapping[tuple[str, str], dict[str, Any]]:
         """Return the ConfigMaps of the policies with the values of the cluster's field ``params``."""
         return policies.params if self.suite is None else with_values(self.suite, _CASE, policies, namespace)
+
+    def with_objects(self, added: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return ``fields`` with more objects; a Namespace among them replaces the cluster's of equal name."""
+        namespaces = {at(each, "metadata", "name") for each in added if each.get("kind") == "Namespace"}
+
+        def kept(documents: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+            return [
+                each
+                for each in documents
+                if each.get("kind") != "Namespace" or at(each, "metadata", "name") not in namespaces
+            ]
+
+        found = dict(self.fields)
+        if groups := found.get("topology"):
+            found["topology"] = [
+                {**each, "documents": kept(each["documents"])} if each.get("documents") else each for each in groups
+            ]
+        if objects := [*kept(found.get("objects") or ()), *added]:
+            found["objects"] = objects
+        return found
 
 
 _CASE: Final = Case(name="playground", pod={}, expect=Expectation())
