@@ -130,13 +130,17 @@ def test_without_a_live_cluster_nothing_offers_to_follow_one(browser: str) -> No
     browse(browser, look)
 
 
-def test_an_error_is_marked_in_the_text_and_named_with_its_line(browser: str) -> None:
+def test_an_error_is_marked_and_named_with_its_line_and_nothing_is_decided(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         line = next(number for number, text in enumerate(POLICY.split("\n"), 1) if "perContainer > 1" in text)
         assert f"error policy:{line} invalid: " in await page.ask("document.querySelector('#results').innerText")
         await page.until("document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error') !== null")
         marked = "document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error').textContent"
         assert await page.ask(marked) == "perContaine"
+        shown = await page.ask("document.querySelector('#answer').innerText")
+        assert "Pod/default/train: not decided" in shown
+        assert "not decided: the policy or the cluster has an error" in shown
+        assert "before" not in shown
 
     session = Session(policy=POLICY.replace("gpu.perContainer > 1", "gpu.perContaine > 1"))
     browse(browser, look, session=session)

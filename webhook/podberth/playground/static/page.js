@@ -112,7 +112,8 @@ function line(level, name, number, source, message) {
 
 function showPod() {
   const pod = answered.explained[at("pod").selectedIndex];
-  at("map").replaceChildren(...(pod?.nodes ? nodes(pod.nodes) : [make("p", { className: "note" }, "no node, or no pod, is known")]));
+  const unknown = answered.isDecided ? "no node, or no pod, is known" : "not decided: the policy or the cluster has an error";
+  at("map").replaceChildren(...(pod?.nodes ? nodes(pod.nodes) : [make("p", { className: "note" }, unknown)]));
   const more = answered.morePods ? [make("p", { className: "note" }, `${answered.morePods} more pods are checked, not shown`)] : [];
   at("trace").replaceChildren(...(pod ? pod.policies.map(policy) : []), ...more);
 }
