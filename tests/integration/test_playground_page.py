@@ -67,6 +67,15 @@ async def focus(page: Page, editor: str, *, end: bool = False) -> None:
     await page.press("End" if end else "Home", control=True)
 
 
+async def open_file(page: Page, content: str) -> None:
+    """Choose a file with this content for *Open session*."""
+    await page.ask(
+        "(() => { const given = new DataTransfer(), file = document.querySelector('#file');"
+        f" given.items.add(new File([{json.dumps(content)}], 'session.json')); file.files = given.files;"
+        " file.dispatchEvent(new Event('change')); })()"
+    )
+
+
 def test_the_example_is_answered_with_nothing_from_elsewhere(browser: str) -> None:
     async def look(page: Page, playground: Playground) -> None:
         shown = await page.ask("document.querySelector('#answer').innerText")
@@ -146,6 +155,38 @@ def test_an_error_is_marked_and_named_with_its_line_and_nothing_is_decided(brows
 
     session = Session(policy=POLICY.replace("gpu.perContainer > 1", "gpu.perContaine > 1"))
     browse(browser, look, session=session)
+
+
+def test_enter_keeps_the_indentation_and_adds_two_after_a_key_that_goes_on(browser: str) -> None:
+    columns = {
+        "metadata:": 2,
+        "metadata:  # of the policy": 2,
+        "metadata:\n  name: own": 2,
+        "spec:\n  validations:": 4,
+        "spec:\n  validations:\n  - expression: 'true'": 4,
+        "spec:\n  mutations:\n  - topology:": 6,
+        "spec:\n  validations:\n  - expression: >-": 6,
+        "spec:\n  validations:\n  - expression: >-\n      a && b": 6,
+        "args:\n- a": 0,
+        "spec: {": 2,
+        "spec: {\n  a: 1,": 2,
+        "": 0,
+    }
+
+    async def look(page: Page, _: Playground) -> None:
+        editor = "document.querySelector('#policy').shadowRoot.querySelector('.cm-content')"
+        found = {}
+        for text in columns:
+            await open_file(page, json.dumps({"version": 1, "policy": text}))
+            shown = f"[...{editor}.querySelectorAll('.cm-line')].map(each => each.textContent).join('\\n')"
+            await page.until(f"{shown} === {json.dumps(text)}")
+            await focus(page, "policy", end=True)
+            await page.press("Enter")
+            await page.write("x")
+            found[text] = (await page.ask(f"{editor}.lastChild.textContent")).index("x")
+        assert found == columns
+
+    browse(browser, look)
 
 
 def test_everything_is_reached_by_the_keyboard_alone(browser: str) -> None:
@@ -271,33 +312,23 @@ def test_a_link_carries_the_session(browser: str) -> None:
     browse(browser, look)
 
 
-@pytest.mark.parametrize(
-    ("link", "why"),
-    [
-        ("bad!!", "it is cut off or changed"),
-        ("eyJ2ZXJzaW9u", "got no JSON, want a session that the page has saved"),
-        ("eyJ2ZXJzaW9uIjoyfQ==", "session: got version 2, want an object with version 1, as the playground saves it"),
-    ],
-)
-def test_a_link_without_a_session_is_said_beside_the_answer(browser: str, link: str, why: str) -> None:
+def test_a_link_without_a_session_is_said_beside_the_answer(browser: str) -> None:
+    reasons = {
+        "bad!!": "it is cut off or changed",
+        "eyJ2ZXJzaW9u": "got no JSON, want a session that the page has saved",
+        "eyJ2ZXJzaW9uIjoyfQ==": "session: got version 2, want an object with version 1, as the playground saves it",
+    }
+
     async def look(page: Page, playground: Playground) -> None:
-        await page.open("about:blank")
-        await page.open(f"{playground.url}#{link}")
-        await page.until(ANSWERED)
-        state = await page.ask("document.querySelector('#state').textContent")
-        assert state.endswith(f"; the link has no session: {why}")
-        assert "Pod/default/train: mutated" in await page.ask("document.querySelector('#results').innerText")
+        for link, why in reasons.items():
+            await page.open("about:blank")
+            await page.open(f"{playground.url}#{link}")
+            await page.until(ANSWERED)
+            state = await page.ask("document.querySelector('#state').textContent")
+            assert state.endswith(f"; the link has no session: {why}")
+            assert "Pod/default/train: mutated" in await page.ask("document.querySelector('#results').innerText")
 
     browse(browser, look)
-
-
-async def open_file(page: Page, content: str) -> None:
-    """Choose a file with this content for *Open session*."""
-    await page.ask(
-        "(() => { const given = new DataTransfer(), file = document.querySelector('#file');"
-        f" given.items.add(new File([{json.dumps(content)}], 'session.json')); file.files = given.files;"
-        " file.dispatchEvent(new Event('change')); })()"
-    )
 
 
 def test_a_text_that_a_session_leaves_out_is_the_examples(browser: str) -> None:
@@ -309,21 +340,19 @@ def test_a_text_that_a_session_leaves_out_is_the_examples(browser: str) -> None:
     browse(browser, look, session=Session(policy="", workload="", cluster="", namespace="other"))
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "got no JSON, want a session that the page has saved"),
-        ("[1]", "session: got a list, want an object with version 1, as the playground saves it"),
-        ('{"version": 2}', "session: got version 2, want an object with version 1, as the playground saves it"),
-        ('{"version": 1, "policy": 5}', "session: policy: got a number, want a string"),
-    ],
-)
-def test_a_file_that_is_no_session_is_said_and_changes_no_text(browser: str, content: str, message: str) -> None:
+def test_a_file_that_is_no_session_is_said_and_changes_no_text(browser: str) -> None:
+    messages = {
+        "{": "got no JSON, want a session that the page has saved",
+        "[1]": "session: got a list, want an object with version 1, as the playground saves it",
+        '{"version": 2}': "session: got version 2, want an object with version 1, as the playground saves it",
+        '{"version": 1, "policy": 5}': "session: policy: got a number, want a string",
+    }
+
     async def look(page: Page, _: Playground) -> None:
-        await open_file(page, content)
-        said = json.dumps(f"the file cannot be opened: {message}")
-        await page.until(f"document.querySelector('#state').textContent === {said}")
-        assert "Pod/default/train: mutated" in await page.ask("document.querySelector('#results').innerText")
+        for content, message in messages.items():
+            await open_file(page, content)
+            said = json.dumps(f"the file cannot be opened: {message}")
+            await page.until(f"document.querySelector('#state').textContent === {said}")
         lines = "document.querySelector('#workload').shadowRoot.querySelectorAll('.cm-line').length"
         assert await page.ask(lines) == WORKLOAD.count("\n") + 1
 
