@@ -127,7 +127,7 @@ def test_a_mark_counts_as_a_browser_does() -> None:
 
 
 def undecided(found: Mapping[str, Any]) -> bool:
-    """Return whether an answer says of the pods that nothing was decided, and shows no part of a decision."""
+    """Return whether an answer has the verdict "not decided" for each pod, and no part of a decision."""
     parts = (found["diff"], found["explained"], found["morePods"], found["tests"]["text"], found["tests"]["failing"])
     verdicts = {each["verdict"] for each in found["results"]}
     said = [each for result in found["results"] for each in (*result["denials"], *result["warnings"])]
