@@ -1,6 +1,7 @@
 """The page of ``podberth playground`` in a real browser: typing, errors, undo, the keyboard, colours and windows."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from browser import Page, browsing, compare_picture, running
 from podberth.errors import UsageError
 from podberth.playground.live import LiveCluster
 from podberth.playground.server import Playground
-from podberth.playground.session import CLUSTER, POLICY, Session
+from podberth.playground.session import CLUSTER, POLICY, WORKLOAD, Session
 from podberth.settings import Address
 
 PICTURE = Path(__file__).parents[2] / "docs" / "playground.png"
+DENYING = POLICY.replace("validationActions: [Warn]", "validationActions: [Deny]")
 ANSWERED = "document.querySelector('#state').textContent.startsWith('answered')"
 # The page reads a live cluster every ten seconds.
 _FOLLOWED_SECONDS = 11
@@ -65,15 +67,24 @@ async def focus(page: Page, editor: str, *, end: bool = False) -> None:
     await page.press("End" if end else "Home", control=True)
 
 
+async def open_file(page: Page, content: str) -> None:
+    """Choose a file with this content for *Open session*."""
+    await page.ask(
+        "(() => { const given = new DataTransfer(), file = document.querySelector('#file');"
+        f" given.items.add(new File([{json.dumps(content)}], 'session.json')); file.files = given.files;"
+        " file.dispatchEvent(new Event('change')); })()"
+    )
+
+
 def test_the_example_is_answered_with_nothing_from_elsewhere(browser: str) -> None:
     async def look(page: Page, playground: Playground) -> None:
         shown = await page.ask("document.querySelector('#answer').innerText")
         assert "Pod/default/train: mutated" in shown
         assert "a pod with several GPUs wants the label team" in shown
         assert "+  tolerations:" in shown
-        assert "0 of 5 nodes fit before, 3 after" in shown
-        assert "left out before: 5 by taints (nvidia.com/gpu:NoSchedule, sku=gpu:NoSchedule)" in shown
-        assert "left out after: 2 by nodeSelector or affinity" in shown
+        taints = "5 by taints (nvidia.com/gpu:NoSchedule, sku=gpu:NoSchedule)"
+        assert f"before: 0 of 5 nodes fit, with the pod's own tolerations; left out: {taints}" in shown
+        assert "after: 3 of 5 nodes fit; left out: 2 by nodeSelector or affinity" in shown
         assert "gpu.perContainer > 1 = true" in shown
         assert "verdict: mutated" in shown
         assert {each.startswith(playground.url) for each in page.requested} == {True}
@@ -97,7 +108,7 @@ def test_typing_gives_the_next_answer_and_undo_the_one_before(browser: str) -> N
 
 def test_a_live_cluster_is_followed_until_the_user_unticks_it(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
-        counted = "document.querySelector('#map').innerText.includes('of {} nodes fit before')"
+        counted = "document.querySelector('#map').innerText.includes('before: 0 of {} nodes fit')"
         assert await page.ask("document.querySelector('#live').hidden") is False
         await page.until(counted.format(1))
         await page.until(counted.format(2))
@@ -118,7 +129,7 @@ def test_a_live_cluster_that_cannot_be_read_is_said_to_be_so(browser: str) -> No
     async def look(page: Page, _: Playground) -> None:
         said = "the cluster cannot be read: nobody answers (not read yet)"
         await page.until(f"document.querySelector('#read').textContent === '{said}'")
-        assert "nodes fit before" not in await page.ask("document.querySelector('#map').innerText")
+        assert "nodes fit" not in await page.ask("document.querySelector('#map').innerText")
 
     browse(browser, look, session=Session(cluster=""), live=Unreachable(kubeconfig=None))
 
@@ -130,16 +141,52 @@ def test_without_a_live_cluster_nothing_offers_to_follow_one(browser: str) -> No
     browse(browser, look)
 
 
-def test_an_error_is_marked_in_the_text_and_named_with_its_line(browser: str) -> None:
+def test_an_error_is_marked_and_named_with_its_line_and_nothing_is_decided(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         line = next(number for number, text in enumerate(POLICY.split("\n"), 1) if "perContainer > 1" in text)
         assert f"error policy:{line} invalid: " in await page.ask("document.querySelector('#results').innerText")
         await page.until("document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error') !== null")
         marked = "document.querySelector('#policy').shadowRoot.querySelector('.cm-lintRange-error').textContent"
         assert await page.ask(marked) == "perContaine"
+        shown = await page.ask("document.querySelector('#answer').innerText")
+        assert "Pod/default/train: not decided" in shown
+        assert "not decided: the policy or the cluster has an error" in shown
+        assert "before" not in shown
 
     session = Session(policy=POLICY.replace("gpu.perContainer > 1", "gpu.perContaine > 1"))
     browse(browser, look, session=session)
+
+
+def test_enter_keeps_the_indentation_and_adds_two_after_a_key_that_goes_on(browser: str) -> None:
+    columns = {
+        "metadata:": 2,
+        "metadata:  # of the policy": 2,
+        "metadata:\n  name: own": 2,
+        "spec:\n  validations:": 4,
+        "spec:\n  validations:\n  - expression: 'true'": 4,
+        "spec:\n  mutations:\n  - topology:": 6,
+        "spec:\n  validations:\n  - expression: >-": 6,
+        "spec:\n  validations:\n  - expression: >-\n      a && b": 6,
+        "args:\n- a": 0,
+        "spec: {": 2,
+        "spec: {\n  a: 1,": 2,
+        "": 0,
+    }
+
+    async def look(page: Page, _: Playground) -> None:
+        editor = "document.querySelector('#policy').shadowRoot.querySelector('.cm-content')"
+        found = {}
+        for text in columns:
+            await open_file(page, json.dumps({"version": 1, "policy": text}))
+            shown = f"[...{editor}.querySelectorAll('.cm-line')].map(each => each.textContent).join('\\n')"
+            await page.until(f"{shown} === {json.dumps(text)}")
+            await focus(page, "policy", end=True)
+            await page.press("Enter")
+            await page.write("x")
+            found[text] = (await page.ask(f"{editor}.lastChild.textContent")).index("x")
+        assert found == columns
+
+    browse(browser, look)
 
 
 def test_everything_is_reached_by_the_keyboard_alone(browser: str) -> None:
@@ -261,6 +308,68 @@ def test_a_link_carries_the_session(browser: str) -> None:
         await page.until(ANSWERED)
         text = await page.ask("document.querySelector('#workload').shadowRoot.querySelector('.cm-line').textContent")
         assert text == "# ünïcode"
+
+    browse(browser, look)
+
+
+def test_a_link_without_a_session_is_said_beside_the_answer(browser: str) -> None:
+    reasons = {
+        "bad!!": "it is cut off or changed",
+        "eyJ2ZXJzaW9u": "got no JSON, want a session that the page has saved",
+        "eyJ2ZXJzaW9uIjoyfQ==": "session: got version 2, want an object with version 1, as the playground saves it",
+    }
+
+    async def look(page: Page, playground: Playground) -> None:
+        for link, why in reasons.items():
+            await page.open("about:blank")
+            await page.open(f"{playground.url}#{link}")
+            await page.until(ANSWERED)
+            state = await page.ask("document.querySelector('#state').textContent")
+            assert state.endswith(f"; the link has no session: {why}")
+            assert "Pod/default/train: mutated" in await page.ask("document.querySelector('#results').innerText")
+
+    browse(browser, look)
+
+
+def test_a_text_that_a_session_leaves_out_is_the_examples(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        await open_file(page, json.dumps({"version": 1, "policy": DENYING}))
+        await page.until("document.querySelector('#results').innerText.includes('Pod/default/train: denied')")
+        assert "before: 0 of 5 nodes fit" in await page.ask("document.querySelector('#map').innerText")
+
+    browse(browser, look, session=Session(policy="", workload="", cluster="", namespace="other"))
+
+
+def test_a_file_that_is_no_session_is_said_and_changes_no_text(browser: str) -> None:
+    messages = {
+        "{": "got no JSON, want a session that the page has saved",
+        "[1]": "session: got a list, want an object with version 1, as the playground saves it",
+        '{"version": 2}': "session: got version 2, want an object with version 1, as the playground saves it",
+        '{"version": 1, "policy": 5}': "session: policy: got a number, want a string",
+    }
+
+    async def look(page: Page, _: Playground) -> None:
+        for content, message in messages.items():
+            await open_file(page, content)
+            said = json.dumps(f"the file cannot be opened: {message}")
+            await page.until(f"document.querySelector('#state').textContent === {said}")
+        lines = "document.querySelector('#workload').shadowRoot.querySelectorAll('.cm-line').length"
+        assert await page.ask(lines) == WORKLOAD.count("\n") + 1
+
+    browse(browser, look)
+
+
+def test_copied_tests_are_said_to_be_copied(browser: str) -> None:
+    async def look(page: Page, playground: Playground) -> None:
+        origin = playground.url.rsplit("/", 2)[0]
+        allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        await page.send("Browser.grantPermissions", origin=origin, permissions=allowed)
+        await page.send("Emulation.setFocusEmulationEnabled", enabled=True)
+        await page.ask("document.querySelector('#copy').click()")
+        await page.until("document.querySelector('#copied').textContent === 'copied'")
+        await focus(page, "workload")
+        await page.write("# another\n")
+        await page.until("document.querySelector('#copied').textContent === ''")
 
     browse(browser, look)
 

@@ -3,7 +3,7 @@
 import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, HighlightStyle, indentOnInput, indentService, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";
@@ -55,6 +55,16 @@ function place(doc, at) {
   return { line: line.number - 1, column: at - line.from };
 }
 
+// The grammar of YAML indents a new line by the value before it. A new line is as deep as the key before it, and two more
+// columns after a key or a block scalar that goes on; the grammar indents only inside brackets.
+const indentation = indentService.of((context, at) => {
+  if (context.simulatedBreak !== at) return undefined;
+  const line = context.lineAt(at, -1).text.replace(/(^|\s)#.*$/, "").trimEnd();
+  if (/[[{(]$/.test(line)) return undefined;
+  const [items] = /^\s*(- +(?=[^\s:]+:(\s|$)))*/.exec(line);
+  return items.length + (/(:|:\s+[|>][-+0-9]*)$/.test(line) ? 2 : 0);
+});
+
 /** Make an editor in `parent`. `ask(what, place)` returns a promise of what the server knows; null for nothing. */
 export function createEditor({ parent, label, text, changed, ask }) {
   const root = parent.attachShadow({ mode: "open" });
@@ -91,7 +101,7 @@ export function createEditor({ parent, label, text, changed, ask }) {
 
   const extensions = [
     lineNumbers(), lintGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(),
-    highlightSelectionMatches(), yaml(), look, colours, hover, autocompletion({ override: [complete] }),
+    highlightSelectionMatches(), indentation, yaml(), look, colours, hover, autocompletion({ override: [complete] }),
     EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
     // Tab leaves the editor, so that the page can be used by the keyboard alone.
     keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...lintKeymap]),

@@ -126,11 +126,39 @@ def test_a_mark_counts_as_a_browser_does() -> None:
     assert line[2 * mark["from"]["column"] : 2 * mark["to"]["column"]].decode("utf-16-le") == "perContaine"
 
 
-def test_a_policy_with_an_error_is_left_out_and_the_rest_is_answered() -> None:
-    found = answered(policy="kind: [")
-    assert len(messages(found, "policy")) == 1
-    assert [each["verdict"] for each in found["results"]] == ["unchanged"]
-    assert found["tests"]["text"] == ""
+def undecided(found: Mapping[str, Any]) -> bool:
+    """Return whether an answer has the verdict "not decided" for each pod, and no part of a decision."""
+    parts = (found["diff"], found["explained"], found["morePods"], found["tests"]["text"], found["tests"]["failing"])
+    verdicts = {each["verdict"] for each in found["results"]}
+    said = [each for result in found["results"] for each in (*result["denials"], *result["warnings"])]
+    return not found["isDecided"] and verdicts == {"not decided"} and not said and not any(parts)
+
+
+BROKEN_NATIVE = NATIVE.replace("object.metadata.name == 'other'", "object.metadata.")
+
+
+@pytest.mark.parametrize(
+    "policy",
+    ["kind: [", POLICY.replace("perContainer > 1", "perContaine > 1"), f"{DENYING}---\n{BROKEN_NATIVE}"],
+    ids=["YAML", "CEL", "native CEL"],
+)
+def test_nothing_is_decided_while_a_policy_has_an_error(policy: str) -> None:
+    found = answered(policy=policy)
+    assert messages(found, "policy")
+    assert undecided(found)
+
+
+def test_the_errors_of_a_workload_are_shown_while_nothing_is_decided() -> None:
+    broken = WORKLOAD.replace("spec:\n", "spec:\n  restartPolicy: never\n")
+    found = answered(policy="kind: [", workload=f"{broken}---\napiVersion: v1\nkind: Service\nmetadata: {{name: a}}\n")
+    assert [each["verdict"] for each in found["results"]] == ["error", "skipped"]
+
+
+def test_a_wrong_object_of_the_cluster_does_not_keep_the_rest_from_being_decided() -> None:
+    wrong = NODES + "- {apiVersion: v1, kind: Node}\n"
+    found = answered(cluster=wrong)
+    assert messages(found, "cluster")
+    assert found["isDecided"]
 
 
 @pytest.mark.parametrize(
@@ -146,11 +174,10 @@ def test_a_policy_with_an_error_is_left_out_and_the_rest_is_answered() -> None:
         ("a: b: c", "mapping values are not allowed"),
     ],
 )
-def test_a_wrong_cluster_is_marked_and_no_node_is_known(cluster: str, message: str) -> None:
+def test_a_wrong_cluster_is_marked_and_nothing_is_decided(cluster: str, message: str) -> None:
     found = answered(cluster=cluster)
     assert message in messages(found, "cluster")[0]
-    assert found["map"] == []
-    assert found["explained"][0]["nodes"] is None
+    assert undecided(found)
 
 
 def test_a_cluster_may_be_what_kubectl_prints_and_the_tests_have_its_nodes() -> None:
@@ -229,12 +256,38 @@ def test_the_tests_have_the_objects_of_the_workload(rule: str) -> None:
     assert found["tests"]["failing"] == []
 
 
+OF_DEV = DENYING.replace("spec:\n", "spec:\n  matchConstraints: {namespaceSelector: {matchLabels: {tier: dev}}}\n")
+NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {tier: %s}}\n"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"cluster": CLUSTER + "objects:\n- " + NAMESPACE.replace("\n", "\n  ") % "dev"},
+        {"cluster": NAMESPACE % "dev"},
+        {"cluster": "", "workload": f"{NAMESPACE % 'dev'}---\n{WORKLOAD}"},
+        {"cluster": NAMESPACE % "other", "workload": f"{NAMESPACE % 'dev'}---\n{WORKLOAD}"},
+        {
+            "cluster": "objects:\n- " + NAMESPACE.replace("\n", "\n  ") % "other",
+            "workload": f"{NAMESPACE % 'dev'}---\n{WORKLOAD}",
+        },
+    ],
+    ids=["cluster's objects", "snapshot", "workload", "snapshot and workload", "cluster's objects and workload"],
+)
+def test_the_tests_have_the_given_namespace_once(texts: dict[str, str]) -> None:
+    found = answered(policy=OF_DEV, **texts)
+    assert [each["verdict"] for each in found["results"] if each["kind"] == "Pod"] == ["denied"]
+    tests = found["tests"]
+    assert (tests["failing"], tests["text"].count("kind: Namespace")) == ([], 1)
+    assert "verdict: denied" in tests["text"]
+
+
 @pytest.mark.parametrize("comment", ["", "  # podberth-lint: disable=invalid it is a test"])
 def test_a_policy_that_does_not_compile_is_reported_even_if_lint_is_silenced(comment: str) -> None:
     policy = POLICY.replace("gpu.perContainer > 1 && gpu.kind == 'whole'", f"gpu.perContaine > 1{comment}")
     found = answered(policy=policy)
     assert len(messages(found, "policy")) == 1
-    assert (found["explained"][0]["policies"], found["tests"]["text"]) == ([], "")
+    assert undecided(found)
 
 
 def test_the_clusters_own_names_decide() -> None:

@@ -15,8 +15,11 @@ def test_a_session_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        (None, "no document with version 1"),
-        ({"version": 2}, "no document with version 1"),
+        (None, "session: got null, want an object with version 1, as the playground saves it"),
+        ([1], "session: got a list, want an object with version 1"),
+        ({}, "session: got no version, want an object with version 1"),
+        ({"version": 2}, "session: got version 2, want an object with version 1"),
+        ({"version": "1"}, "session: got version '1', want an object with version 1"),
         (
             {"version": 1, "polcy": ""},
             "session: got 'polcy', want cluster, namespace, policy, version, workload; did you mean policy?",

@@ -22,7 +22,7 @@ from ..check.report.results import sentence, title
 from ..check.result import Result
 from ..check.run import CheckSettings, check, report
 from ..check.sources import Source, SourceFile, read
-from ..check.surroundings import referred, surroundings, within
+from ..check.surroundings import assumed, referred, surroundings, within
 from ..conventions import Conventions
 from ..errors import Problem, ReviewError
 from ..kube.json_patch import PatchError
@@ -44,6 +44,8 @@ POLICY: Final = "policy.yaml"
 WORKLOAD: Final = "workload.yaml"
 MOST_PODS: Final = 20
 """The most pods of a workload that are explained; all are checked."""
+UNDECIDED: Final = "not decided"
+"""The verdict on a pod while the policies or the cluster have an error."""
 _TESTS: Final = ("tests.yaml",)
 """The tests that the page generates count as tests of the policies."""
 
@@ -69,19 +71,19 @@ def answer(session: Session, environment: Environment, conventions: Conventions,
     clean = is_linted and not parsed.problems and not any(each["level"] == "error" for each in marks)
     snapshot, broken = load_working(parsed, cluster.facts, environment, conventions, checked=clean)
     file = read(WORKLOAD, session.workload)
-    decided = _decided(session, snapshot.at(now), parsed, file)
+    decided = _decided(session, snapshot.at(now), parsed, file, is_known=cluster.is_usable and not broken)
     explained = _Explained(session, decided.snapshot, cluster)
-    pods = list(explained.pods(file))
+    pods = list(explained.pods(file)) if decided.is_decided else []
     # The tests have the workload's other objects among their own, so the snapshot is that without them.
-    beside = {"objects": [*cluster.fields.get("objects", ()), *decided.beside]} if decided.beside else {}
-    suite = {**cluster.fields, **beside}
-    tests, failing = ("", ()) if broken else tests_of(suite, explained.cases, parsed, snapshot.at(now), now)
+    suite = cluster.with_objects(decided.beside)
+    tests, failing = tests_of(suite, explained.cases, parsed, snapshot.at(now), now)
     return {
         "marks": {
             "policy": [*marks, *_unmarked(session, {*broken, *decided.problems}, marks)],
             "workload": list(_marks_of_workload(session, decided.results)),
             "cluster": [_mark(Text(session.cluster), each, "error", "") for each in cluster.problems],
         },
+        "isDecided": decided.is_decided,
         "results": [
             {**each, "title": title(result)} for each, result in zip(decided.json, decided.results, strict=True)
         ],
@@ -108,23 +110,46 @@ class _Decided:
     diff: list[str]
     problems: tuple[Problem, ...]
     """The problems of native policies."""
+    is_decided: bool
+    """Whether all policies and the cluster are known; if not, the results have only the errors of the workload."""
 
 
-def _decided(session: Session, snapshot: Snapshot, parsed: ParsedPolicies, file: SourceFile) -> _Decided:
+def _decided(
+    session: Session, snapshot: Snapshot, parsed: ParsedPolicies, file: SourceFile, *, is_known: bool
+) -> _Decided:
     beside = Beside(parsed.others)
     documents = surroundings([file], session.namespace)
     whole = within(snapshot, documents)
     natives = natives_among([file], beside, documents, whole, Surroundings(namespace=session.namespace))
     settings = CheckSettings(namespace=session.namespace, natives=natives)
     checked = check(file, whole, settings, tuple(referred(documents)))
+    problems = natives.problems if natives else ()
+    is_decided = is_known and not problems
+    if not is_decided:
+        checked = replace(checked, results=tuple(map(_without_policies, checked.results)))
+    found = report([checked]).as_json()["results"]
     return _Decided(
         snapshot=whole,
-        beside=tuple(each for each in documents if each.get("kind") != "Pod"),
+        # A suite assumes the Namespace of its pods itself, unless its objects include that Namespace.
+        beside=tuple(each for each in documents if each.get("kind") != "Pod" and not _is_assumed(each)),
         results=checked.results,
-        json=report([checked]).as_json()["results"],
+        json=found if is_decided else [_undecided(each) for each in found],
         diff=_difference(session.workload, checked.results),
-        problems=natives.problems if natives else (),
+        problems=problems,
+        is_decided=is_decided,
     )
+
+
+def _without_policies(result: Result) -> Result:
+    return replace(result, denials=(), warnings=(), notes=(), changes=())
+
+
+def _undecided(result: dict[str, Any]) -> dict[str, Any]:
+    return result if result["verdict"] in ("error", "skipped") else {**result, "verdict": UNDECIDED}
+
+
+def _is_assumed(document: Mapping[str, Any]) -> bool:
+    return document.get("kind") == "Namespace" and document == assumed(document["metadata"]["name"])
 
 
 def _difference(text: str, results: Sequence[Result]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Answers a request of the page: the whole answer to a session, or completions and an explanation at a place."""
+"""Answers a request of the page: a session as it is read, the answer to it, or completions and an explanation."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -33,6 +33,8 @@ class Asking:
             UsageError: the request is not one of the page.
         """
         session = session_of(request.get("session"))
+        if kind == "session":
+            return session.as_json()
         if kind == "answer":
             return answer(session, self._environment, self._conventions, now)
         texts = {"policy": (POLICY, session.policy), "cluster": (CLUSTER, session.cluster)}

@@ -1,6 +1,6 @@
 """Reads the cluster of a session: simulated nodes as in ``tests.yaml``, or objects as kubectl prints them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from ..facts.cluster import ClusterFacts
 from ..facts.object_kinds import unlist
 from ..facts.with_holdings import collect_with_holdings
 from ..kube.documents import PositionedDocument, load_documents
+from ..kube.unchecked import at
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import explain
 from ..suite.case_cluster import UnusableError, documents, with_values
@@ -29,6 +30,8 @@ class SessionCluster:
     facts: ClusterFacts = field(default_factory=ClusterFacts)
     holdings: Holdings | None = None
     problems: tuple[Problem, ...] = ()
+    is_usable: bool = True
+    """Whether the text is a cluster; problems of single objects, which the webhook leaves out, do not matter."""
     fields: Mapping[str, Any] = field(default_factory=dict)
     """The cluster as the fields of a ``tests.yaml``."""
     suite: Suite | None = None
@@ -36,6 +39,26 @@ class SessionCluster:
     def with_params(self, policies: ParsedPolicies, namespace: str) -> Mapping[tuple[str, str], dict[str, Any]]:
         """Return the ConfigMaps of the policies with the values of the cluster's field ``params``."""
         return policies.params if self.suite is None else with_values(self.suite, _CASE, policies, namespace)
+
+    def with_objects(self, added: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return ``fields`` with more objects; a Namespace among them replaces the cluster's of equal name."""
+        namespaces = {at(each, "metadata", "name") for each in added if each.get("kind") == "Namespace"}
+
+        def kept(documents: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+            return [
+                each
+                for each in documents
+                if each.get("kind") != "Namespace" or at(each, "metadata", "name") not in namespaces
+            ]
+
+        found = dict(self.fields)
+        if groups := found.get("topology"):
+            found["topology"] = [
+                {**each, "documents": kept(each["documents"])} if each.get("documents") else each for each in groups
+            ]
+        if objects := [*kept(found.get("objects") or ()), *added]:
+            found["objects"] = objects
+        return found
 
 
 _CASE: Final = Case(name="playground", pod={}, expect=Expectation())
@@ -45,7 +68,7 @@ def read_cluster(text: str, namespace: str) -> SessionCluster:
     """Return the cluster in a text; without nodes if the text is empty. No text raises an error."""
     found, problems = load_documents(text, FILE)
     if problems:
-        return SessionCluster(problems=tuple(problems))
+        return _unusable(*problems)
     if len(found) == 1 and "kind" not in found[0].document:
         return _simulated(found[0], namespace)
     given = [each.document for each in found]
@@ -54,32 +77,33 @@ def read_cluster(text: str, namespace: str) -> SessionCluster:
 
 
 def _simulated(source: PositionedDocument, namespace: str) -> SessionCluster:
-    def wrong(*problems: Problem) -> SessionCluster:
-        return SessionCluster(problems=tuple(sorted(problems)))
-
     positions = source.positions
     try:
         cluster = SuiteCluster.model_validate(source.document)
     except ValidationError as error:
         found = explain(error, SuiteCluster)
-        return wrong(*(positions.problem(FILE, path, said, of_key=of_key) for path, of_key, said in found))
+        return _unusable(*(positions.problem(FILE, path, said, of_key=of_key) for path, of_key, said in found))
     groups = cluster.topology or ()
     for index, group in enumerate(groups):
         if (group.shape is None) == (group.documents is None):
-            return wrong(positions.problem(FILE, ("topology", index), "want exactly one of shape and documents"))
+            return _unusable(positions.problem(FILE, ("topology", index), "want exactly one of shape and documents"))
     if (count := sum(each.count for each in groups)) > MAX_NODES:
-        return wrong(positions.problem(FILE, ("topology",), f"got {count:,} nodes, want {MAX_NODES:,} at most"))
+        return _unusable(positions.problem(FILE, ("topology",), f"got {count:,} nodes, want {MAX_NODES:,} at most"))
     suite = Suite(FILE, cluster, (), source)
     try:
         given = documents(suite, _CASE, namespace)
     except UnusableError as error:
-        return wrong(positions.problem(FILE, error.path, str(error)))
+        return _unusable(positions.problem(FILE, error.path, str(error)))
     return _cluster(given, source.document, suite)
 
 
 def _cluster(given: Sequence[dict[str, Any]], fields: Mapping[str, Any], suite: Suite | None) -> SessionCluster:
     facts, holdings = collect_with_holdings(given, now=None)
     if (count := len(facts.nodes)) > MAX_NODES:
-        return SessionCluster(problems=(Problem(FILE, 0, 0, "", f"got {count:,} nodes, want {MAX_NODES:,} at most"),))
+        return _unusable(Problem(FILE, 0, 0, "", f"got {count:,} nodes, want {MAX_NODES:,} at most"))
     problems = tuple(Problem(FILE, 0, 0, "", each) for each in facts.problems)
     return SessionCluster(facts=facts, holdings=holdings, problems=problems, fields=fields, suite=suite)
+
+
+def _unusable(*problems: Problem) -> SessionCluster:
+    return SessionCluster(problems=tuple(sorted(problems)), is_usable=False)

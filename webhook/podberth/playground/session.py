@@ -77,8 +77,12 @@ def session_of(document: object) -> Session:
     Raises:
         UsageError: the document is no session, or a text is too long.
     """
-    if not isinstance(document, Mapping) or document.get("version") != VERSION:
-        raise UsageError(f"session: got no document with version {VERSION}, want a file that the playground has saved")
+    saved = f"want an object with version {VERSION}, as the playground saves it"
+    if not isinstance(document, Mapping):
+        raise UsageError(f"session: got {kind_of(document)}, {saved}")
+    if (version := document.get("version")) != VERSION:
+        got = "no version" if version is None else f"version {version!r:.40}"
+        raise UsageError(f"session: got {got}, {saved}")
     known = {"version", *(each.name for each in fields(Session))}
     if unknown := sorted(document.keys() - known):
         near = did_you_mean(unknown[0], known)

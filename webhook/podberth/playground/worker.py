@@ -21,7 +21,7 @@ from ..errors import PodberthError
 
 PATIENCE_SECONDS: Final = 20.0
 """The time limit for one answer; the largest policy that podberth ships takes 0.2 s."""
-KINDS: Final = ("answer", "complete", "hover")
+KINDS: Final = ("session", "answer", "complete", "hover")
 """The requests that the page may send: ``asking`` answers them."""
 MAX_ANSWER_BYTES: Final = 32 * 2**20
 MOST_WAITING: Final = 16

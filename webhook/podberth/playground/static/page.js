@@ -45,10 +45,11 @@ async function ask(name, kind, place) {
 
 function changed() {
   clearTimeout(timer);
-  timer = setTimeout(refresh, QUIET_MILLISECONDS);
+  timer = setTimeout(() => refresh(), QUIET_MILLISECONDS);
 }
 
-async function refresh() {
+// `remark` is said beside the time of the answer.
+async function refresh(remark = "") {
   if (running && performance.now() - began < PATIENCE_MILLISECONDS) {
     changed();
     return;
@@ -59,7 +60,7 @@ async function refresh() {
   at("state").textContent = "asking";
   try {
     show(await post("answer", { session: session() }, mine.signal));
-    at("state").textContent = `answered in ${Math.round(performance.now() - began)} ms`;
+    at("state").textContent = `answered in ${Math.round(performance.now() - began)} ms${remark}`;
   } catch (error) {
     if (error.name !== "AbortError") at("state").textContent = `no answer: ${error.message}`;
   } finally {
@@ -86,6 +87,7 @@ function show(answer) {
   showPod();
   at("tests").textContent = answer.tests.text;
   at("copy").disabled = !answer.tests.text;
+  at("copied").textContent = "";
   at("failing").textContent = answer.tests.failing.join("; ");
 }
 
@@ -112,7 +114,8 @@ function line(level, name, number, source, message) {
 
 function showPod() {
   const pod = answered.explained[at("pod").selectedIndex];
-  at("map").replaceChildren(...(pod?.nodes ? nodes(pod.nodes) : [make("p", { className: "note" }, "no node, or no pod, is known")]));
+  const unknown = answered.isDecided ? "no node, or no pod, is known" : "not decided: the policy or the cluster has an error";
+  at("map").replaceChildren(...(pod?.nodes ? nodes(pod.nodes) : [make("p", { className: "note" }, unknown)]));
   const more = answered.morePods ? [make("p", { className: "note" }, `${answered.morePods} more pods are checked, not shown`)] : [];
   at("trace").replaceChildren(...(pod ? pod.policies.map(policy) : []), ...more);
 }
@@ -120,11 +123,12 @@ function showPod() {
 function nodes(found) {
   const before = new Set(found.before.fit), after = new Set(found.after?.fit ?? []);
   const fit = (name) => (after.has(name) ? (before.has(name) ? "kept" : "gained") : before.has(name) ? "lost" : "out");
-  const count = `${found.before.fit.length} of ${found.known} nodes fit before, ${after.size} after`;
   const free = found.after?.free ? `, ${found.after.free.length} of these with the devices free` : "";
   return [
-    make("p", {}, found.after ? count + free : `${count}: the pod is denied`),
-    ...leftOut("before", found.before), ...leftOut("after", found.after),
+    // Messages of policies count with the tolerations that these add.
+    make("p", {}, `before: ${before.size} of ${found.known} nodes fit, with the pod's own tolerations`, ...leftOut(found.before)),
+    make("p", {}, found.after ? `after: ${after.size} of ${found.known} nodes fit${free}` : "after: the pod is denied",
+      ...leftOut(found.after)),
     ...answered.map.flatMap((kind) => [
       make("h3", {}, `${kind.title}: ${kind.nodes.length} nodes`),
       make("ul", { className: "nodes" }, ...kind.nodes.map((node) => make("li",
@@ -135,9 +139,9 @@ function nodes(found) {
   ];
 }
 
-function leftOut(when, reach) {
+function leftOut(reach) {
   const reasons = (reach?.excluded ?? []).map((each) => `${each.nodes.length} ${each.why}`);
-  return reasons.length ? [make("p", { className: "note" }, `left out ${when}: ${reasons.join(", ")}`)] : [];
+  return reasons.length ? [make("span", { className: "note" }, `; left out: ${reasons.join(", ")}`)] : [];
 }
 
 function policy(found) {
@@ -193,13 +197,29 @@ function encoded(content) {
 
 function decoded(text) {
   const bytes = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0))));
+  return new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0)));
 }
 
-function open(content) {
-  for (const name of NAMES) editors[name].replace(String(content[name] ?? ""));
-  at("namespace").value = content.namespace ?? "default";
-  changed();
+// Return the session in a file's text, read by the server as `podberth playground FILE` does.
+function opened(text) {
+  let content;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw new Error("got no JSON, want a session that the page has saved");
+  }
+  return post("session", { session: content });
+}
+
+async function open(text) {
+  try {
+    const found = await opened(text);
+    for (const name of NAMES) editors[name].replace(found[name]);
+    at("namespace").value = found.namespace;
+    changed();
+  } catch (error) {
+    at("state").textContent = `the file cannot be opened: ${error.message}`;
+  }
 }
 
 function save() {
@@ -208,38 +228,47 @@ function save() {
   URL.revokeObjectURL(address);
 }
 
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(answered.tests.text);
+    at("copied").textContent = "copied";
+  } catch { // without TLS, a browser lets only pages of its own machine copy
+    at("copied").textContent = "the browser refuses; select the text and copy it";
+  }
+}
+
 async function start() {
   let begun = await (await fetch("session")).json();
   const live = begun.live;
+  let remark = "";
   try {
-    if (location.hash.length > 1) begun = decoded(location.hash.slice(1));
-  } catch {
-    at("state").textContent = "the link has no session";
+    if (location.hash.length > 1) begun = await opened(decoded(location.hash.slice(1)));
+  } catch (error) {
+    const why = error instanceof DOMException ? "it is cut off or changed" : error.message; // of atob
+    remark = `; the link has no session: ${why}`;
   }
   for (const name of NAMES) {
     editors[name] = createEditor({
-      parent: at(name), label: LABELS[name], text: String(begun[name] ?? ""), changed,
+      parent: at(name), label: LABELS[name], text: begun[name], changed,
       ask: (kind, place) => ask(name, kind, place),
     });
   }
-  at("namespace").value = begun.namespace ?? "default";
+  at("namespace").value = begun.namespace;
   at("namespace").addEventListener("input", changed);
   at("pod").addEventListener("change", showPod);
   at("save").addEventListener("click", save);
   at("open").addEventListener("click", () => at("file").click());
   at("file").addEventListener("change", async () => {
-    try {
-      open(JSON.parse(await at("file").files[0].text()));
-    } catch {
-      at("state").textContent = "the file has no session";
-    }
+    const [file] = at("file").files;
+    at("file").value = ""; // so that the same file can be opened again
+    if (file) open(await file.text());
   });
   at("link").addEventListener("click", () => {
     history.replaceState(null, "", `#${encoded(session())}`);
     at("state").textContent = "the address of the page now carries the session";
   });
-  at("copy").addEventListener("click", () => navigator.clipboard?.writeText(answered.tests.text));
-  await refresh();
+  at("copy").addEventListener("click", copy);
+  await refresh(remark);
   at("live").hidden = !live;
   if (live) follow();
 }
