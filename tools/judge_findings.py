@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 JUDGEMENTS: Final = ROOT / "tests/precision/judgements.jsonl"
 MANIFESTS: Final = ROOT / "tests/precision/manifests.tsv"
-OPTIONAL: Final = ("cuda-fits-driver", "fabric-guard", "protect-running")
+OPTIONAL: Final = ("cuda-fits-driver", "fabric-guard", "protect-running", "workload-shape")
 """The optional policies whose findings are judged, in files of their own: optional.jsonl and optional.tsv."""
 VERDICTS: Final = ("useful", "noise", "wrong", "new", "lost")
 WITHOUT: Final = "none"
