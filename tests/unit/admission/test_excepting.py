@@ -147,4 +147,4 @@ def test_a_snapshot_with_exceptions_and_without_a_moment_decides_nothing() -> No
 
 def test_an_exception_from_no_known_policy_is_a_note() -> None:
     notes = [each.message for each in snapshot(DENIES, exception("pinned", "denied")).notes]
-    assert notes == ["got 'denied', and there is no policy of this name"]
+    assert notes == ["got 'denied', and there is no policy of this name; did you mean denies?"]

@@ -111,7 +111,8 @@ def test_an_exception_without_effect_says_so_at_its_end() -> None:
 
 def test_a_name_of_no_policy_is_a_problem_at_its_place() -> None:
     [found] = of_unknown([parsed(exception("e", "shm", "shn"))], ["shm"])
-    assert (found.where, found.message) == ("spec.policies[1]", "got 'shn', and there is no policy of this name")
+    said = "got 'shn', and there is no policy of this name; did you mean shm?"
+    assert (found.where, found.message) == ("spec.policies[1]", said)
 
 
 LOOPS = "  expression: object.spec.containers.all(c, c.env.all(e, e.name.startsWith('a') || e.value.size() > 3))\n"

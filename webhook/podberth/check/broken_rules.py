@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..errors import did_you_mean
 from ..kube.pod import containers, spec
-from ..kube.schema import WORKLOADS
+from ..kube.schema import workload_type
 from ..kube.unchecked import mapping_at, text_at
 from ..workload.projection import place_of
 from ..workload.templates import Template
@@ -27,12 +27,12 @@ def broken_rules(content: Mapping[str, Any], found: Sequence[Template], *, named
     mounts without a volume is a warning, for a kustomization may add the volume, and is not reported in what may be a
     patch.
     """
-    version, kind = content.get("apiVersion"), content.get("kind")
-    if (version, kind) not in WORKLOADS or kind == "PodTemplate":
+    kind = str(content.get("kind"))
+    if not workload_type(content) or kind == "PodTemplate":
         return
     for template in found:
         if not template.problems:
-            yield from _restarts(str(kind), template)
+            yield from _restarts(kind, template)
             yield from _selector(content, template)
             yield from _mounts(template, named=named)
 

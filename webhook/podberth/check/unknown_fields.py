@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from ..kinds import forms
 from ..kinds.places import TEMPLATE, Form
 from ..kube.paths import Path
-from ..kube.schema import POD, WORKLOADS, Definitions, PodSchema, Schema, workload_definitions
+from ..kube.schema import POD, Definitions, PodSchema, Schema, workload_definitions, workload_type
 from ..kube.unknown_fields import Typed, nearest, unknown_fields
 from ..workload.templates import Template, objects_in
 from .misspelt_fields import misspelt_fields
@@ -56,9 +56,7 @@ def _unknown_fields(content: Mapping[str, Any], found: Sequence[Template], schem
     definitions = {**schema.definitions, **workload_definitions()}
     whole: list[Path] = []
     for path, each in objects_in(content):
-        version, kind = each.get("apiVersion"), each.get("kind")
-        name = WORKLOADS.get((version, kind)) if isinstance(version, str) and isinstance(kind, str) else None
-        if name is not None:
+        if name := workload_type(each):
             whole.append(path)
             # Only the cluster writes the status; it may be newer than the types that are known here
             value = {key: part for key, part in each.items() if key != "status"} if name == POD else each

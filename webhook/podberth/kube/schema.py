@@ -85,6 +85,12 @@ class PodSchema:
         return cls(_definitions(document, document))
 
 
+def workload_type(document: Mapping[str, Any]) -> str:
+    """Return the full name of the type of an object that is of one of WORKLOADS; empty if it is of another kind."""
+    version, kind = document.get("apiVersion"), document.get("kind")
+    return WORKLOADS.get((version, kind), "") if isinstance(version, str) and isinstance(kind, str) else ""
+
+
 @cache
 def workload_definitions() -> Definitions:
     """Return a mapping from full name to definition for the kinds that make pods, and for all parts of the kinds.

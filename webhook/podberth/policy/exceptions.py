@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..cel.cost import MAX_MICROSECONDS, too_expensive
 from ..cel.engine import CompileError, Environment, Expression, Late, Room, Want
-from ..errors import Problem
+from ..errors import Problem, did_you_mean
 from ..kube.paths import Path
 from .compile import LATE
 from .exception_model import GPUPolicyException
@@ -222,16 +222,14 @@ _SAID: Final[Mapping[ExceptionState, str]] = {
 }
 
 
-def of_unknown(
-    parsed: Iterable[ParsedException], policies: Iterable[str], hint: Callable[[str], str] = lambda _: ""
-) -> tuple[Problem, ...]:
-    """Return a problem for each policy name in an exception's list that is not in ``policies``.
-
-    ``hint`` returns the end of the message about a name, such as the name that is probably meant.
-    """
-    known = frozenset(policies)
+def of_unknown(parsed: Iterable[ParsedException], policies: Iterable[str]) -> tuple[Problem, ...]:
+    """Return a problem for each policy name in an exception's list that is not in ``policies``."""
+    known = sorted(set(policies))
     return tuple(
-        each.problem(("spec", "policies", index), f"got {name!r}, and there is no policy of this name{hint(name)}")
+        each.problem(
+            ("spec", "policies", index),
+            f"got {name!r}, and there is no policy of this name{did_you_mean(name, known)}",
+        )
         for each in parsed
         for index, name in enumerate(each.source.spec.policies)
         if name not in known

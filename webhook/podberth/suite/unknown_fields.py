@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, Final
 
 from ..kube.paths import Path
-from ..kube.schema import WORKLOADS, Definitions, PodSchema, Schema, workload_definitions
+from ..kube.schema import Definitions, PodSchema, Schema, workload_definitions, workload_type
 from ..kube.unknown_fields import Typed, unknown_fields
 from ..policy.wording import FieldProblem
 
@@ -36,9 +36,8 @@ def _definitions() -> Definitions:
 
 
 def _type_of(content: Mapping[str, Any]) -> Schema:
-    version, kind = content.get("apiVersion"), content.get("kind")
-    name = WORKLOADS.get((version, kind)) if isinstance(version, str) and isinstance(kind, str) else None
-    return Schema(kind="any") if name is None else Schema(kind="message", message=name)
+    name = workload_type(content)
+    return Schema(kind="message", message=name) if name else Schema(kind="any")
 
 
 def _without_status(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,13 +46,12 @@ Good:
 
 from collections.abc import Iterator
 
-from ...errors import Problem, did_you_mean
+from ...errors import Problem
 from ...policy.exceptions import of_unknown
 from ..findings import Library
 
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each name in an exception that no policy has; nothing if there are no policies."""
-    names = sorted(library.names)
-    if names:
-        yield from of_unknown(library.exceptions, names, lambda name: did_you_mean(name, names))
+    if library.names:
+        yield from of_unknown(library.exceptions, library.names)
