@@ -91,7 +91,7 @@ def _pods(folder: Path) -> Iterator[AdmissionRequest]:
     """Yield the reviews of the suite's pods."""
     file = folder / "tests.yaml"
     suite, problems = parse_suite(file.read_text(), str(file))
-    if suite is None:
+    if suite is None or problems:
         raise SystemExit("\n".join(map(str, problems)))
     for case in suite.cases:
         if case.pod is not None:

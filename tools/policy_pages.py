@@ -92,7 +92,7 @@ def _page(policy: Shipped, environment: Environment) -> str:
         if (policy.folder / name).exists()
     ]
     suite, problems = parse_suite((policy.folder / SUITE).read_text(encoding="utf-8"), f"{policy.name}/{SUITE}")
-    if suite is None:
+    if suite is None or problems:
         raise SystemExit("\n".join(map(str, problems)))
     results = run_suite(suite, parse_policies(texts), environment).cases
     parts = [

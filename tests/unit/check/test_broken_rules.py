@@ -44,6 +44,17 @@ def test_in_a_folder_such_a_mount_is_a_warning_and_a_patch_has_none() -> None:
     assert found(MOUNTS.replace("        image: i\n", "")) == [[]]
 
 
+def test_the_selector_of_what_may_be_a_patch_is_not_compared() -> None:
+    patch = of("Deployment", "Always", "other").replace(", image: i", "")
+    results = check(replace(read("a.yaml", patch), found=True), shipped(), CheckSettings(), ()).results
+    assert [(each.errors, each.warnings) for each in results] == [((), ())]
+
+
+def test_a_placeholder_in_capitals_for_a_number_is_said_once() -> None:
+    job = of("Job", "Never").replace("  selector:", "  parallelism: NUM_PODS\n  completions: NUM_PODS\n  selector:")
+    assert [each.message.partition(" (")[0] for each in one(job).errors] == ["got the placeholder NUM_PODS"]
+
+
 def test_the_volumes_of_an_operators_pod_are_unknown() -> None:
     operators = MOUNTS.replace("apps/v1", "leaderworkerset.x-k8s.io/v1").replace("StatefulSet", "LeaderWorkerSet")
     results = checked(operators.replace("  template:", "  leaderWorkerTemplate:\n   workerTemplate:")).results

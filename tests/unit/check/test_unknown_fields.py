@@ -281,5 +281,5 @@ def test_the_first_of_many_unknown_fields_are_named_and_the_others_left_out() ->
     result = one(POD.replace("    resource:\n", f"{many}    resources:\n"))
     assert len(result.errors) == MOST_UNKNOWN + 1
     assert (
-        result.errors[-1].message == "got more than 200 unknown fields, of which the first are shown; fix these first"
+        result.errors[-1].message == "got more than 200 unknown fields and values; the first are shown, fix these first"
     )

@@ -42,6 +42,8 @@ def test_objects_that_fit_no_known_node_are_named_in_one_line(
         + _pod("without", "cpu: 1", other)
         + _pod("misspelt", "nvidia.com/gpux: 1")
         + _pod("others", "example.com/dongle: 1")
+        + _pod("none", "nvidia.com/gpux: 0")
+        + _pod("hami", "huawei.com/Ascend910B-memory: 2000")
         + _pod("denied", "nvidia.com/mig-9g.5gb: 1")
         + _pod("wrong", "nvidia.com/gpu: 16", "restartPolicy: never, ")
     )

@@ -143,6 +143,7 @@ def test_a_value_of_a_wrong_type_is_reported_and_has_no_fields(value: Any, found
 
 
 def test_a_quantity_and_a_number_or_name_may_have_two_types() -> None:
+    assert said({"spec": {"priority": 2.0}}) == []
     container = {"resources": {"limits": {"cpu": 1, "memory": "1Gi"}}, "livenessProbe": {"httpGet": {"port": "http"}}}
     assert said({"spec": {"containers": [container, {"livenessProbe": {"httpGet": {"port": 80}}}]}}) == []
 

@@ -15,7 +15,7 @@ from podberth.files.deadline import new_environment
 from podberth.files.naming import conventions_of
 from podberth.playground.answer import MOST_PODS, answer
 from podberth.playground.asking import Asking
-from podberth.playground.cluster import MAX_NODES
+from podberth.playground.cluster import MAX_NODES, read_cluster
 from podberth.playground.session import CLUSTER, POLICY, WORKLOAD, Session
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -333,3 +333,8 @@ def test_completions_and_explanations_are_those_of_the_language_server() -> None
     assert "perContainer" in [each["label"] for each in asking("complete", request, NOW)["items"]]
     assert asking("hover", request, NOW)["from"] == {"line": line, "column": column}
     assert asking("hover", {**request, "in": "workload"}, NOW) is None
+
+
+def test_a_namespace_whose_name_is_no_text_is_a_problem_and_no_fault() -> None:
+    found = read_cluster("objects:\n- {apiVersion: v1, kind: Namespace, metadata: {name: {a: b}}}\n", "default")
+    assert found.with_objects([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}])["objects"][1:]

@@ -1,6 +1,6 @@
 """Finds the pods that ask for more accelerators, or for other nodes, than the known nodes have."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,6 +13,8 @@ from .snapshot import Snapshot
 
 # The domains of the resources that device plugins serve; "hugepages-1Gi" has none.
 _DOMAINS: Final = frozenset(name.partition("/")[0] for name in TABLE)
+# How resources end that only the scheduler of a sharing dialect counts, such as huawei.com/Ascend910B-memory of HAMi.
+_PARTS: Final = ("core", "cores", "mem", "memory", "percentage", "priority")
 
 
 def fits_no_node(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> bool:
@@ -27,15 +29,18 @@ def fits_no_node(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> boo
     need = replace(description.need, memory_mib=0)
     if need.requests:
         return description.concerned and not snapshot.topology.nodes(need).exist
-    return any(_is_nowhere(name, snapshot) for each in containers(pod) for name in _limits(each.body))
+    return any(_is_nowhere(name, snapshot) for each in containers(pod) for name in _wanted(each.body))
 
 
-def _limits(container: Mapping[str, Any]) -> Mapping[str, Any]:
-    return mapping_at(container, "resources", "limits")
+def _wanted(container: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the resources of which a container asks for more than none."""
+    for name, amount in mapping_at(container, "resources", "limits").items():
+        if amount not in (None, 0, "0"):
+            yield name
 
 
 def _is_nowhere(resource: str, snapshot: Snapshot) -> bool:
-    if resource in TABLE or resource.partition("/")[0] not in _DOMAINS:
+    if resource in TABLE or resource.partition("/")[0] not in _DOMAINS or resource.endswith(_PARTS):
         return False
     return not snapshot.topology.offers(resource) and resource not in snapshot.facts.class_resources
 

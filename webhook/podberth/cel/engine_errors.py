@@ -118,10 +118,11 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         if found and any(each in said for each in _AFTERWARDS):
             continue
         written = lines[line - 1] if 1 <= line <= len(lines) else ""
-        if _NO_NAME.match(said) and (unnamed := _unnamed(lines, line, written[: column - 1])):
+        at = min(max(column - 1, 0), len(written))
+        if _NO_NAME.match(said) and (unnamed := _unnamed(lines, line, written[:at])):
             found.add(unnamed)
             continue
-        index, message = _explained(said, written, min(max(column - 1, 0), len(written)), words)
+        index, message = _explained(said, written, at, words)
         found.add(CelProblem(line, index + 1, message) if written else CelProblem(1, 1, message))
     if any(each.message.startswith(_SYNTAX) for each in found):
         # The others of a line are about its rest, which is not read as it is meant.

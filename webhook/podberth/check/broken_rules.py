@@ -1,7 +1,8 @@
 """Finds what the API server refuses in workloads of Kubernetes' own kinds, though all types and values are known.
 
 Sources: kubernetes pkg/apis/batch/validation (ValidateJobSpec), pkg/apis/apps/validation (ValidateDeploymentSpec,
-ValidateStatefulSetSpec, ValidateDaemonSetSpec), pkg/apis/core/validation (ValidateVolumeMounts).
+ValidateStatefulSetSpec, ValidateDaemonSetSpec), pkg/apis/core/validation (ValidateVolumeMounts). Of the template of a
+StatefulSet, older releases check the restartPolicy alone: there its pods are refused.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,9 +24,8 @@ _FOREVER: Final = frozenset({"DaemonSet", "Deployment", "ReplicaSet", "StatefulS
 def broken_rules(content: Mapping[str, Any], found: Sequence[Template], *, named: bool) -> Iterator[UnknownField]:
     """Yield a finding for each broken rule of an object with the templates ``found``.
 
-    Fields that are absent break no rule here. ``named`` says whether the user named the file: what a file of a folder
-    mounts without a volume is a warning, for a kustomization may add the volume, and is not reported in what may be a
-    patch.
+    Fields that are absent break no rule here. ``named`` says whether the user named the file: in a file of a folder,
+    which a kustomization may complete, selectors and mounts are warnings, and are not reported in what may be a patch.
     """
     kind = str(content.get("kind"))
     if not workload_type(content) or kind == "PodTemplate":
@@ -33,7 +33,7 @@ def broken_rules(content: Mapping[str, Any], found: Sequence[Template], *, named
     for template in found:
         if not template.problems:
             yield from _restarts(kind, template)
-            yield from _selector(content, template)
+            yield from _selector(content, template, named=named)
             yield from _mounts(template, named=named)
 
 
@@ -48,22 +48,28 @@ def _restarts(kind: str, template: Template) -> Iterator[UnknownField]:
     yield UnknownField(place_of(template, path), message, refused=True)
 
 
-def _selector(content: Mapping[str, Any], template: Template) -> Iterator[UnknownField]:
+def _selector(content: Mapping[str, Any], template: Template, *, named: bool) -> Iterator[UnknownField]:
+    if not named and not _has_images(template):
+        return
     labels = mapping_at(template.own, "metadata", "labels")
     wanted = mapping_at(content, "spec", "selector", "matchLabels") if content.get("kind") in _FOREVER else {}
     for key, value in wanted.items():
         if labels and labels.get(key) != value and not holds_placeholder(f"{key}{value}{labels.get(key)}"):
             has = f"has {labels[key]!s:.63}" if key in labels else "does not have the label"
             message = f"got {value!s:.63}, but the template {has}; want the same in both"
-            yield UnknownField(("spec", "selector", "matchLabels", key), message, refused=True)
+            yield UnknownField(("spec", "selector", "matchLabels", key), message, refused=named)
+
+
+def _has_images(template: Template) -> bool:
+    """Return whether each container has an image; the containers of a patch seldom have one."""
+    return all(each.body.get("image") for each in containers(template.pod))
 
 
 def _mounts(template: Template, *, named: bool) -> Iterator[UnknownField]:
     volumes = {text_at(each, "name") for each in spec(template.pod).get("volumes") or ()}
-    mounting = list(containers(template.pod))
-    if not named and not all(each.body.get("image") for each in mounting):
+    if not named and not _has_images(template):
         return
-    for container in mounting:
+    for container in containers(template.pod):
         for at, mount in enumerate(container.body.get("volumeMounts") or ()):
             name = text_at(mount, "name")
             if name and name not in volumes and not holds_placeholder(name):

@@ -56,8 +56,8 @@ def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
     Namespace gets the label that the API server writes.
     """
     given = [each for each in documents if _kinds(each)]
-    facts = snapshot.facts.fold(*map(_as_served, (each for each in given if not _is_assumed(each))))
-    assumed_names = {each["metadata"]["name"] for each in given if _is_assumed(each)}
+    facts = snapshot.facts.fold(*map(_as_served, (each for each in given if not is_assumed(each))))
+    assumed_names = {each["metadata"]["name"] for each in given if is_assumed(each)}
     # Files may lack queues of a kind, so only a kind with all its queues in the snapshot is known completely.
     cut = QUEUE_KINDS - snapshot.facts.queues.whole
     return with_assumed(replace(snapshot, facts=replace(facts, cut_queues=cut)), assumed_names)
@@ -76,7 +76,8 @@ def _kinds(document: Document) -> list[Kind]:
     return [each for each in kinds_of(document) if each in _COLLECTED]
 
 
-def _is_assumed(document: Document) -> bool:
+def is_assumed(document: Document) -> bool:
+    """Return whether a document is a Namespace that is assumed because no file has it."""
     return document["kind"] == "Namespace" and document == assumed(document["metadata"]["name"])
 
 

@@ -18,7 +18,7 @@ from ..kube.schema import POD, Definitions, PodSchema, Schema, workload_definiti
 from ..kube.unknown_fields import Typed, nearest, unknown_fields
 from ..workload.templates import Template, objects_in
 from .misspelt_fields import misspelt_fields
-from .numbers import holds_placeholder
+from .numbers import holds_placeholder, is_placeholder
 
 MOST_UNKNOWN: Final = 200
 """The maximum number of an object's unknown fields that are reported; finding the lines of 200,000 fields took 25 s."""
@@ -29,7 +29,7 @@ _SPEC: Final = ("spec",)
 
 
 class UnknownField(NamedTuple):
-    """A field of an object that the object's API does not have, or a value that the field does not take."""
+    """A field that an object's API does not have, or a value that the API does not take there."""
 
     path: Path
     message: str
@@ -47,7 +47,7 @@ def unknown_fields_in(content: Mapping[str, Any], found: Sequence[Template], sch
     """
     first = list(islice(_unknown_fields(content, found, schema), MOST_UNKNOWN + 1))
     if len(first) > MOST_UNKNOWN:
-        message = f"got more than {MOST_UNKNOWN} unknown fields, of which the first are shown; fix these first"
+        message = f"got more than {MOST_UNKNOWN} unknown fields and values; the first are shown, fix these first"
         first[-1] = first[-1]._replace(message=message)
     return first
 
@@ -76,7 +76,8 @@ def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> I
         for each in unknown_fields(definitions, root):
             key = str(each.path[-1])
             # "$patch" and the like direct a strategic merge patch
-            if not key.startswith("$") and not holds_placeholder(each.value or key):
+            unfilled = holds_placeholder(each.value or key) or (each.mistyped and is_placeholder(each.value))
+            if not key.startswith("$") and not unfilled:
                 yield UnknownField(each.path, each.message, refused and not each.former)
 
 

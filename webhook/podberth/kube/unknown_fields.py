@@ -119,9 +119,8 @@ def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
     _walk(definitions, root.kind, root.value, root.path, found)
     for path, message, value, kind in found:
         if kind is not None:
-            mistyped = type(value) not in _TYPES[kind.kind][1]
             text = value if isinstance(value, str) else ""
-            yield Unknown(path, _said_of(value, kind), value=text, mistyped=mistyped)
+            yield Unknown(path, _said_of(value, kind), value=text, mistyped=_is_mistyped(kind, value))
             continue
         others = root.others if path[:-1] == root.path else frozenset()
         if path[-1] not in others and path[-1] not in _OTHER_VERSIONS.get(message, ()):
@@ -133,7 +132,7 @@ def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found:
     """Append to ``found`` each unknown field and value."""
     if type(value) not in _JSON or kind.kind == "any":  # null, and what stands for a value that is not there
         return
-    if type(value) not in _TYPES[kind.kind][1]:
+    if _is_mistyped(kind, value):
         found.append(_Found(path, "", value, kind))
     elif kind.kind == "message":
         fields = definitions[kind.message]
@@ -151,6 +150,12 @@ def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found:
         found.append(_Found(path, "", value, kind))
 
 
+def _is_mistyped(kind: Schema, value: Any) -> bool:
+    if kind.kind == "integer" and type(value) is float:  # JSON has one type for both, and kubectl sends 2.0 as 2
+        return not value.is_integer()
+    return type(value) not in _TYPES[kind.kind][1]
+
+
 # ---- the words -------------------------------------------------------------------------------------------------------
 
 
@@ -166,8 +171,8 @@ def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> st
 
 
 def _said_of(value: Any, kind: Schema) -> str:
-    want, types = _TYPES[kind.kind]
-    if type(value) not in types:
+    if _is_mistyped(kind, value):
+        want = _TYPES[kind.kind][0]
         advice = "; put it in quotes" if want == "string" and type(value) in (bool, int, float) else ""
         return f"got {type_name(value)}, want {want}{advice}"
     got = f"got {value[:_SHOWN]!r}"

@@ -22,7 +22,7 @@ from ..check.report.results import sentence, title
 from ..check.result import Result
 from ..check.run import CheckSettings, check, report
 from ..check.sources import Source, SourceFile, read
-from ..check.surroundings import assumed, referred, surroundings, within
+from ..check.surroundings import is_assumed, referred, surroundings, within
 from ..conventions import Conventions
 from ..errors import Problem, ReviewError
 from ..kube.json_patch import PatchError
@@ -131,7 +131,7 @@ def _decided(
     return _Decided(
         snapshot=whole,
         # A suite assumes the Namespace of its pods itself, unless its objects include that Namespace.
-        beside=tuple(each for each in documents if each.get("kind") != "Pod" and not _is_assumed(each)),
+        beside=tuple(each for each in documents if each.get("kind") != "Pod" and not is_assumed(each)),
         results=checked.results,
         json=found if is_decided else [_undecided(each) for each in found],
         diff=_difference(session.workload, checked.results),
@@ -146,10 +146,6 @@ def _without_policies(result: Result) -> Result:
 
 def _undecided(result: dict[str, Any]) -> dict[str, Any]:
     return result if result["verdict"] in ("error", "skipped") else {**result, "verdict": UNDECIDED}
-
-
-def _is_assumed(document: Mapping[str, Any]) -> bool:
-    return document.get("kind") == "Namespace" and document == assumed(document["metadata"]["name"])
 
 
 def _difference(text: str, results: Sequence[Result]) -> list[str]:

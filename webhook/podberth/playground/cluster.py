@@ -11,7 +11,7 @@ from ..facts.cluster import ClusterFacts
 from ..facts.object_kinds import unlist
 from ..facts.with_holdings import collect_with_holdings
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.unchecked import at
+from ..kube.unchecked import text_at
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import explain
 from ..suite.case_cluster import UnusableError, documents, with_values
@@ -42,13 +42,13 @@ class SessionCluster:
 
     def with_objects(self, added: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Return ``fields`` with more objects; a Namespace among them replaces the cluster's of equal name."""
-        namespaces = {at(each, "metadata", "name") for each in added if each.get("kind") == "Namespace"}
+        namespaces = {text_at(each, "metadata", "name") for each in added if each.get("kind") == "Namespace"}
 
         def kept(documents: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
             return [
                 each
                 for each in documents
-                if each.get("kind") != "Namespace" or at(each, "metadata", "name") not in namespaces
+                if each.get("kind") != "Namespace" or text_at(each, "metadata", "name") not in namespaces
             ]
 
         found = dict(self.fields)

@@ -68,7 +68,7 @@ def _cases(pods: Sequence[tuple[str, Mapping[str, Any], str]]) -> Iterator[dict[
 
 def _run(suite: Mapping[str, Any], policies: ParsedPolicies, snapshot: Snapshot, now: datetime) -> SuiteResult | str:
     parsed, problems = parse_suite(as_yaml(suite), _FILE)
-    if parsed is None:
+    if parsed is None or problems:
         return "; ".join(map(str, problems))
     observer = Observer()
     natives = SuiteNatives(parsed, policies, snapshot.environment, observer) if policies.others else None

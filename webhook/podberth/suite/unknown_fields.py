@@ -1,4 +1,4 @@
-"""Finds fields of a suite's pods and workloads that their types do not have: a case with one tests something else."""
+"""Finds fields and values that the types of a suite's pods and workloads do not have; a case with one tests nothing."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache

@@ -47,9 +47,9 @@ def maker_of(replica_set: str, labels: Mapping[str, Any]) -> tuple[str, str] | N
     ``labels`` are the labels of one of the ReplicaSet's pods. None if no object made the ReplicaSet.
     """
     for label, kind in _REPLICA_SETS.items():
-        suffix = f"-{labels.get(label)}"
-        if replica_set.endswith(suffix):
-            return kind, replica_set.removesuffix(suffix)
+        value = labels.get(label)
+        if value and replica_set.endswith(f"-{value}"):
+            return kind, replica_set.removesuffix(f"-{value}")
     return None
 
 
