@@ -1,6 +1,6 @@
-"""An admin's way through docs/install.md, in its order, on a fresh cluster: each step ends with its effect, timed.
+"""An admin's way through docs/install.md and docs/upgrade.md, on a fresh cluster: each step has its effect, timed.
 
-The page's commands run as they stand, and nothing of the default overlay is changed, its Service included. In the place
+The pages' commands run as they stand, and nothing of the default overlay is changed, its Service included. In the place
 of kubelets the walk runs the pods' containers from the unpacked images, with the tokens of their ServiceAccounts: each
 replica in a network of its own, whose address its pod gets, and one agent on the stand-in for NVIDIA's library.
 """
@@ -95,7 +95,7 @@ def walk(images: Mapping[str, Image], containerd_program: Path, directory: Path,
             admin.run("## Fail-closed")
             admin.wait("a refusal", lambda answer: _REFUSED in str(answer.document.get("message")))
         with times.step("the way back, until it is created as it is written"):
-            admin.run("## Upgrade")
+            admin.run("## Upgrade", "docs/upgrade.md", block=1)  # behind what would change
             admin.wait("no refusal", lambda answer: answer.status == HTTPStatus.CREATED)
         admin.serve(replicas)
         with times.step("a first policy, until it decides"):
@@ -103,7 +103,7 @@ def walk(images: Mapping[str, Image], containerd_program: Path, directory: Path,
             admin.wait("its warning", lambda answer: "guaranteed-qos-for-numa" in " ".join(answer.warnings))
         _upgrade_driver(admin, times)
         with times.step("uninstall, until nothing is left"):
-            admin.run("## Uninstall")
+            admin.run("## Uninstall", "docs/upgrade.md")
             wait_for(lambda: not admin.left(), timeout_seconds=SECONDS, what=lambda: f"nothing of {admin.left()}")
         assert not record(admin.create().document)
 
@@ -150,9 +150,9 @@ class _Admin:
         folder.mkdir()
         containerd.import_all(self._until.enter_context(containerd.running(program, folder)), self._images)
 
-    def run(self, heading: str) -> None:
-        """Run the first block of commands below a heading of the page."""
-        typed(self.plane, blocks(f"\n{page('docs/install.md')}", heading)[0])
+    def run(self, heading: str, name: str = "docs/install.md", *, block: int = 0) -> None:
+        """Run a block of commands below a heading of a page, by default the first."""
+        typed(self.plane, blocks(f"\n{page(name)}", heading)[block])
 
     def replicas(self) -> list[Contained]:
         """Return the containers of the Deployment's pods; they do not run yet."""

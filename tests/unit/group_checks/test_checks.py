@@ -100,7 +100,7 @@ def _scene(which: str) -> Scene:
 def test_no_manifest_of_ours_is_reported_but_for_what_a_small_cluster_does_not_hold(folder: str) -> None:
     for file in sorted((ROOT / folder).rglob("*.yaml")):
         for result in checked(file.read_text(encoding="utf-8")).results:
-            wrong = [each.message for each in result.warnings if not each.policy]
+            wrong = [each.message for each in result.warnings if not each.policy and each.field != "apiVersion"]
             assert not [each for each in wrong if "start together" not in each and "no object of" not in each], file
 
 
