@@ -185,21 +185,26 @@ def test_gitlab_requires_the_version_to_install(repository: Path, shell: dict[st
     assert "PODBERTH: set it to what pip is to install" in ran.output
 
 
+@pytest.fixture
+def chart_runner(wheel: Path, helm: Path, shell: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """The environment of a runner with helm and an empty virtual environment; PODBERTH is what pip installs there."""
+    subprocess.run(["python3", "-m", "venv", "venv"], cwd=tmp_path, env=shell, check=True)
+    path = os.pathsep.join([str(tmp_path / "venv" / "bin"), str(helm.parent), shell["PATH"]])
+    return {**shell, "PATH": path, "PODBERTH": str(wheel)}
+
+
 @pytest.mark.parametrize(("example", "code"), [("llm-deployment", 0), ("unknown-mig-profile", 1)])
 def test_the_jobs_of_the_page_check_a_rendered_chart_by_the_shipped_policies(
-    example: str, code: int, wheel: Path, helm: Path, shell: dict[str, str], tmp_path: Path
+    example: str, code: int, chart_runner: dict[str, str], tmp_path: Path
 ) -> None:
     templates = tmp_path / "chart" / "templates"
     templates.mkdir(parents=True)
     (tmp_path / "chart" / "Chart.yaml").write_text("{apiVersion: v2, name: chart, version: 0.1.0}", encoding="utf-8")
     shutil.copy(ROOT / "examples" / f"{example}.yaml", templates)
-    subprocess.run(["python3", "-m", "venv", "venv"], cwd=tmp_path, env=shell, check=True)
-    path = os.pathsep.join([str(tmp_path / "venv" / "bin"), str(helm.parent), shell["PATH"]])
     [block] = re.findall(r"^```yaml\n(render:.*?)^```$", page("docs/ci.md"), re.MULTILINE | re.DOTALL)
     (tmp_path / "jobs.yaml").write_text(block, encoding="utf-8")
     jobs = read(tmp_path / "jobs.yaml").items()
-    environment = {**shell, "PATH": path, "PODBERTH": str(wheel)}
-    ran = [run_script(name, job["script"], tmp_path, environment) for name, job in jobs]
+    ran = [run_script(name, job["script"], tmp_path, chart_runner) for name, job in jobs]
     assert [each.code for each in ran] == [0, code], ran
     assert "policies that podberth ships" in ran[1].output
     found = json.loads((tmp_path / "podberth.json").read_text(encoding="utf-8"))

@@ -1,11 +1,12 @@
 """Finds the pods that ask for more accelerators, or for other nodes, than the known nodes have."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Final
 
 from ..devices.resources import TABLE
 from ..kube.pod import containers
+from ..kube.quantity import is_some
 from ..kube.unchecked import mapping_at
 from ..words import named
 from .description import describe
@@ -29,14 +30,8 @@ def fits_no_node(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> boo
     need = replace(description.need, memory_mib=0)
     if need.requests:
         return description.concerned and not snapshot.topology.nodes(need).exist
-    return any(_is_nowhere(name, snapshot) for each in containers(pod) for name in _wanted(each.body))
-
-
-def _wanted(container: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the resources of which a container asks for more than none."""
-    for name, amount in mapping_at(container, "resources", "limits").items():
-        if amount not in (None, 0, "0"):
-            yield name
+    limits = (mapping_at(each.body, "resources", "limits") for each in containers(pod))
+    return any(is_some(amount) and _is_nowhere(name, snapshot) for each in limits for name, amount in each.items())
 
 
 def _is_nowhere(resource: str, snapshot: Snapshot) -> bool:

@@ -31,8 +31,11 @@ def broken_rules(content: Mapping[str, Any], found: Sequence[Template], *, named
     if not workload_type(content) or kind == "PodTemplate":
         return
     for template in found:
-        if not template.problems:
-            yield from _restarts(kind, template)
+        if template.problems:
+            continue
+        yield from _restarts(kind, template)
+        # The containers of a patch seldom have an image
+        if named or all(each.body.get("image") for each in containers(template.pod)):
             yield from _selector(content, template, named=named)
             yield from _mounts(template, named=named)
 
@@ -49,8 +52,6 @@ def _restarts(kind: str, template: Template) -> Iterator[UnknownField]:
 
 
 def _selector(content: Mapping[str, Any], template: Template, *, named: bool) -> Iterator[UnknownField]:
-    if not named and not _has_images(template):
-        return
     labels = mapping_at(template.own, "metadata", "labels")
     wanted = mapping_at(content, "spec", "selector", "matchLabels") if content.get("kind") in _FOREVER else {}
     for key, value in wanted.items():
@@ -60,15 +61,8 @@ def _selector(content: Mapping[str, Any], template: Template, *, named: bool) ->
             yield UnknownField(("spec", "selector", "matchLabels", key), message, refused=named)
 
 
-def _has_images(template: Template) -> bool:
-    """Return whether each container has an image; the containers of a patch seldom have one."""
-    return all(each.body.get("image") for each in containers(template.pod))
-
-
 def _mounts(template: Template, *, named: bool) -> Iterator[UnknownField]:
     volumes = {text_at(each, "name") for each in spec(template.pod).get("volumes") or ()}
-    if not named and not _has_images(template):
-        return
     for container in containers(template.pod):
         for at, mount in enumerate(container.body.get("volumeMounts") or ()):
             name = text_at(mount, "name")

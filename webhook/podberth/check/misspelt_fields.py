@@ -16,7 +16,7 @@ from ..kinds.dossier import POD_SPEC_ASKS, TEMPLATE_ASKS, Fields
 from ..kinds.places import TEMPLATE, TemplatePlace
 from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT, Path
-from ..kube.schema import WORKLOADS, workload_definitions
+from ..kube.schema import workload_definitions, workload_type
 from ..workload.kinds import is_known, row_for
 from ..workload.owners import LOOKED_UP
 from ..workload.templates import objects_in
@@ -36,10 +36,9 @@ def misspelt_fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     The fields of the document, and of the objects that the document wraps, are searched.
     """
     for path, each in objects_in(content):
-        version, kind = each.get("apiVersion"), each.get("kind")
-        if not is_known(each) or (version, kind) in WORKLOADS:
+        if not is_known(each) or workload_type(each):
             continue
-        key = str(version), str(kind)
+        key = str(each.get("apiVersion")), str(each.get("kind"))
         if (fields := crd_fields().get(key)) is not None:
             yield from wrong_by_crd(each, fields, checked_as_pods(*key), path)
         else:

@@ -4,20 +4,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..kube.removed_versions import REMOVED
+from ..kube.schema import WORKLOADS
 from .result import Finding
 from .sources import Source
 
 _NEWEST: Final[Mapping[str, str]] = {
-    "CronJob": "batch/v1",
-    "DaemonSet": "apps/v1",
-    "Deployment": "apps/v1",
-    "Job": "batch/v1",
-    "ReplicaSet": "apps/v1",
-    "ResourceClaim": "resource.k8s.io/v1",
-    "ResourceClaimTemplate": "resource.k8s.io/v1",
-    "StatefulSet": "apps/v1",
+    **{kind: version for version, kind in WORKLOADS if "/" in version},
+    **dict.fromkeys(("ResourceClaim", "ResourceClaimTemplate"), "resource.k8s.io/v1"),
 }
-"""The kinds of Kubernetes that hold pods or devices, each with the newest version."""
+"""The kinds with a group of Kubernetes' own that make pods or claim devices, each with the newest version."""
 
 
 def removed_version(source: Source) -> tuple[Finding, ...]:

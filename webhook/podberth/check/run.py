@@ -4,7 +4,7 @@ The functions take the texts of files and a snapshot, and return results and pat
 error, but becomes a result.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -134,6 +134,12 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
     )
 
 
+def _at_other_fields(found: Iterable[Finding], reported: Iterable[Finding]) -> list[Finding]:
+    """Return those of ``found`` at whose field nothing is reported yet."""
+    fields = {each.field for each in reported}
+    return [each for each in found if each.field not in fields]
+
+
 def unreadable(problem: Problem) -> Result:
     """Return the result for a document that could not be read."""
     error = Finding(policy="", message=problem.message, field=problem.where, line=problem.line)
@@ -223,9 +229,8 @@ class _Object:
             of_it = [each for each in unknown if innermost(each.path, found) == index]
             refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
             result, patch = self._template(template, errors, refused)
-            reported = {each.field for each in result.errors}
             lost = [self._finding(each.message, each.path) for each in of_it if not each.refused]
-            lost = [each for each in lost if each.field not in reported]
+            lost = _at_other_fields(lost, result.errors)
             results.append(replace(result, warnings=(*lost, *result.warnings)))
             if patch and index + 1 < len(found):
                 self.content = apply(self.content, patch)
@@ -365,8 +370,7 @@ class _Object:
         """
         shape = () if unfilled else misshapen(template, self.source.api_version, named=self.named)
         errors = [*unfilled, *(self._finding(message, path) for message, path in shape)]
-        reported = {each.field for each in errors}
-        errors += [each for each in refused if each.field not in reported]
+        errors += _at_other_fields(refused, errors)
         if errors:
             errors.sort(key=lambda each: each.line)
             return self._result(template.path, "error", errors=tuple(errors))

@@ -64,6 +64,14 @@ def parse_quantity(value: object) -> Fraction:
     return -bounded if match["sign"] == "-" else bounded
 
 
+def is_some(value: object) -> bool:
+    """Return whether a quantity is above zero; False for what is no quantity."""
+    try:
+        return parse_quantity(value) > 0
+    except ValueError:
+        return False
+
+
 def mebibytes(value: object) -> int:
     """Return the MiB that a quantity of bytes stands for, rounded up; 0 if it is less than 1 MiB.
 

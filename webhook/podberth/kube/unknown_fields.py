@@ -15,7 +15,6 @@ from .positions import render_path
 from .schema import Definitions, Schema
 from .shape import type_name
 
-_JSON: Final = frozenset({bool, dict, float, int, list, str})
 # The name of each type, and the types of Python that a value of the type has.
 _TYPES: Final[Mapping[str, tuple[str, frozenset[type]]]] = {
     "array": ("list", frozenset({list})),
@@ -26,6 +25,7 @@ _TYPES: Final[Mapping[str, tuple[str, frozenset[type]]]] = {
     "number": ("number", frozenset({int, float})),
     "string": ("string", frozenset({str})),
 }
+_JSON: Final = frozenset(each for _, types in _TYPES.values() for each in types)
 # A misspelt name has nearly all letters of the right one. difflib's own limit of 0.6 takes "labels" for "volumes".
 _NEAR: Final = 0.75
 # The parts of an object that have most of its fields: an unknown field of the object may belong in one of them.

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..devices.resources import recognise
 from ..errors import TopologyError
-from ..kube.quantity import parse_count, parse_quantity
+from ..kube.quantity import is_some, parse_count
 from .document_fields import Fields
 from .node import PASSING_TAINTS, Node, NodeTopology, Taint, Transient
 
@@ -120,16 +120,9 @@ def _unrecognised(status: Mapping[str, Any]) -> frozenset[str]:
     for key in ("allocatable", "capacity"):
         for resource, value in (status.get(key) or {}).items():
             # Kubernetes' extended resources have a domain (isExtendedResourceName, pkg/apis/core/v1/helper).
-            if "/" in str(resource) and recognise(str(resource)) is None and _is_some(value):
+            if "/" in str(resource) and recognise(str(resource)) is None and is_some(value):
                 found.add(str(resource))
     return frozenset(found)
-
-
-def _is_some(amount: object) -> bool:
-    try:
-        return parse_quantity(amount) > 0
-    except ValueError:
-        return False
 
 
 def _condition(status: Fields) -> Transient:
