@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from builders import gpu_pod, owned, pod
+from builders import gpu_container, gpu_pod, owned, pod
 from pages import page
 from podberth.api.protocol import AnswerLimits
+from podberth.api.reflector import PAGE
 from podberth.cluster.why import WhyReader
 from podberth.errors import ClusterError
 from podberth.kube.documents import load_documents
+from podberth.kube.unchecked import list_at
 from podberth.why.causes import answer
 from podberth.why.picture import Picture
 from why_pictures import NO_NODE, NOW, Document, node, placed, waiting
@@ -62,11 +64,24 @@ class Server:
         found = self._answers[path]
         if on := re.match("spec.nodeName=([^,]+)", query.get("fieldSelector", "")):
             found = {"items": [each for each in found["items"] if each["spec"].get("nodeName") == on[1]]}
+        if "limit" in query:
+            found = _page(found["items"], int(query.get("continue", "0")), int(query["limit"]))
         return json.dumps(found).encode()
 
     def read(self, name: str) -> Picture:
         """Read the picture from it."""
         return asyncio.run(WhyReader(cast("ClusterClient", self)).read(name, "default", NOW))
+
+
+def as_listed(thing: Document) -> Document:
+    """Return an object as a list has it."""
+    return {**thing, "metadata": {"resourceVersion": "1", **thing["metadata"]}}
+
+
+def _page(objects: list[Document], begin: int, limit: int) -> Document:
+    end = begin + limit
+    metadata = {"resourceVersion": "1", "continue": str(end) if end < len(objects) else ""}
+    return {"metadata": metadata, "items": [as_listed(each) for each in objects[begin:end]]}
 
 
 def _refusal(status: int) -> ClusterError:
@@ -116,6 +131,19 @@ def test_the_pods_of_many_nodes_are_one_list_and_only_where_they_can_be_the_caus
     assert lists == [["/api/v1/pods?status.phase!=Succeeded,status.phase!=Failed"], [], lists[0]]
 
 
+def test_pods_are_read_in_pages_without_what_no_cause_reads_and_are_not_written_as_text() -> None:
+    spec = gpu_container("main", 1, env=[{"name": "A", "value": "b"}])
+    others = [pod(spec, name=f"p{number}", nodeName="a") for number in range(PAGE + 1)]
+    others[0]["metadata"]["managedFields"] = [{"manager": "kubectl"}]
+    server = Server(cluster(waiting(gpu_pod(1), f"{NO_NODE}1 Insufficient nvidia.com/gpu."), *others))
+    picture = server.read("pod")
+    read = [each for found in picture.read.values() for each in list_at(found, "items")]
+    assert {each["metadata"]["name"] for each in read} >= {each["metadata"]["name"] for each in others}
+    assert not [each for each in read if "managedFields" in each["metadata"] or "env" in each["spec"]["containers"][0]]
+    # asyncio.run writes its task as text, and the task's result in it.
+    assert len(repr(picture)) < 200
+
+
 def test_a_pod_that_names_too_much_does_not_make_too_many_requests() -> None:
     volumes = [{"name": f"v{n}", "persistentVolumeClaim": {"claimName": f"c{n}"}} for n in range(500)]
     server = Server(cluster(waiting(gpu_pod(1, volumes=volumes))))
@@ -148,7 +176,7 @@ def test_a_workload_is_found_through_its_replica_set() -> None:
 
 def test_a_pod_of_an_unknown_kind_of_workload_is_found_by_its_owner() -> None:
     own = owned(waiting(pod(name="train-0"), "no"), "PyTorchJob", api_version="kubeflow.org/v1", name="train")
-    assert Server(cluster(own)).read("pytorchjobs/train").pod == own
+    assert Server(cluster(own)).read("pytorchjobs/train").pod == as_listed(own)
     with pytest.raises(ClusterError, match="there is no such object with pods"):
         Server(cluster(own)).read("tfjob/train")
 
@@ -246,7 +274,7 @@ def test_a_rule_about_other_pods_is_not_next_while_some_pods_are_not_read() -> N
 def test_a_pod_that_is_being_deleted_is_not_the_one_of_its_workload() -> None:
     old, new = (owned(waiting(pod(name=each), "x"), "Job", name="train") for each in ("old", "new"))
     old["metadata"] |= {"deletionTimestamp": "2026-01-31T11:59:00Z", "creationTimestamp": "2026-01-31T10:00:00Z"}
-    assert Server(cluster(old, new)).read("train").pod == new
+    assert Server(cluster(old, new)).read("train").pod == as_listed(new)
 
 
 def test_no_pod_of_that_name_is_an_error() -> None:

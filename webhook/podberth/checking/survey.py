@@ -18,7 +18,7 @@ from .policy_reports import ReportWriter, dialect_of
 from .run import Policies
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)  # see podberth.why.picture.Picture
 class Survey:
     """The input of a check of a cluster: the objects, the policies, and lines for the user about the listing."""
 

@@ -42,7 +42,7 @@ class Ref:
 
 _LIVING: Final = "status.phase!=Succeeded,status.phase!=Failed"
 ALL_PODS: Final = Ref("", ("v1",), "pods", fields=_LIVING)
-"""All pods of the cluster that have not ended: at 10,000 pods, some 50 MB."""
+"""All pods of the cluster that have not ended: at 10,000 pods of 8 KiB, 85 MB of JSON."""
 
 
 def pods_on(node: str) -> Ref:
@@ -69,7 +69,8 @@ class NotRead:
     why: str
 
 
-@dataclass(frozen=True, kw_only=True)
+# asyncio.run writes the text of its task, and the task's result in it: four seconds for 10,000 pods.
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Picture:
     """The objects of a cluster at one moment, as far as an answer about one pod or workload needs them."""
 
