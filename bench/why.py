@@ -1,6 +1,6 @@
 """How long `podberth why` takes at 1,000 nodes and 10,000 pods: the whole process, and how many requests it sends.
 
-A control plane of its own holds the nodes and pods, of 5 KiB each; but for the asked pod, all have their nodes. Nothing
+A control plane of its own holds the nodes and pods, of 8 KiB each; but for the asked pod, all have their nodes. Nothing
 else runs but etcd and the API server, on the same cores.
 
     python -m bench.why [--nodes 1000] [--pods 10000] [--rounds 5]
