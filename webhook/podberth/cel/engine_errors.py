@@ -44,6 +44,9 @@ _UNREAD = re.compile(
     r"Syntax error: (?:mismatched input|extraneous input|no viable alternative at input|token recognition error at:|"
     r"missing (?P<missing>\S+) at) '(?P<got>.*?)\s*'(?: expecting (?P<want>.*))?"
 )
+# A text in quotes before an error: if the rest of its line has one quote too many, this text is not closed
+_OPEN_QUOTE = re.compile(r"(?P<quote>['\"])(?:(?!(?P=quote)).)*(?P=quote)\s*$")
+_UNCLOSED = "the text that begins here has no closing {}"
 _RESERVED = re.compile(r"reserved identifier: (?P<word>\w+)")
 # The engine reports what is behind the dot, which may be on a later line.
 _NO_NAME = re.compile(
@@ -170,7 +173,8 @@ def _explained(said: str, line: str, index: int, words: Vocabulary) -> tuple[int
     """
     around = Around.place(line, index)
     if match := _UNREAD.fullmatch(said):
-        return index, _SYNTAX + _unread(match, around)
+        start, message = _unread(match, around)
+        return index - start, _SYNTAX + message
     if match := _FIELD.search(said):
         return _find(line, index, match["field"]), _no_field(match["field"], match["message"], words)
     if _MAY_BE_KEY.search(said) and (found := mistakes.key_of_map(line, index)):
@@ -183,13 +187,19 @@ def _explained(said: str, line: str, index: int, words: Vocabulary) -> tuple[int
     return index, _say_without_name(said, around)
 
 
-def _unread(match: re.Match[str], around: Around) -> str:
-    """Return the message for what the parser cannot read."""
+def _unread(match: re.Match[str], around: Around) -> tuple[int, str]:
+    """Return (the number of characters from the mistake to the place, the message) for what the parser cannot read."""
+    before = _OPEN_QUOTE.search(around.before)
+    if before and around.after.count(before["quote"]) % 2 and not around.after.startswith(("'", '"')):
+        return len(before[0]), f"{_UNCLOSED.format(before['quote'])} before {match['got']}"
+    return 0, mistakes.form(around, match["missing"] or match["want"] or "") or _unwanted(match)
+
+
+def _unwanted(match: re.Match[str]) -> str:
+    """Return the message for a token that the parser does not want at its place."""
     got, want = match["got"], match["missing"] or match["want"] or ""
-    if advice := mistakes.form(around, want):
-        return advice
     if got[:1] in ("'", '"') and "token recognition" in match[0]:
-        return f"the text that begins here has no closing {got[0]} on its line"
+        return f"{_UNCLOSED.format(got[0])} on its line"
     # "expecting {'[', '{', ...": the list of every token helps nobody.
     closing = next((each for each in ("']'", "'}'", "')'") if each in want), "")
     wanted = "a value" if "IDENTIFIER" in want else closing if want.startswith("{") else want
