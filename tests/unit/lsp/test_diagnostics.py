@@ -111,6 +111,14 @@ def test_a_suite_has_the_problems_of_its_parser() -> None:
     assert found.fix.text == "verdict"
 
 
+def test_a_misspelt_shape_of_a_suite_has_a_fix() -> None:
+    text = "topology:\n- {shape: hgx-h100}\ncases:\n- {name: a, pod: {}, expect: {verdict: denied}}\n"
+    [found] = diagnosed(text, is_suite=True)
+    assert part(text, found.range) == "hgx-h100"
+    assert found.fix is not None
+    assert found.fix.text == "hgx-h100-8"
+
+
 def test_a_misspelt_kind_is_a_finding_in_compact_json_too() -> None:
     found = only('{"apiVersion":"podberth.io/v1alpha1","kind":"GPUPolicie","metadata":{"name":"a"}}')
     assert found.rule == "invalid"

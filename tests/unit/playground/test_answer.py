@@ -165,6 +165,7 @@ def test_a_wrong_object_of_the_cluster_does_not_keep_the_rest_from_being_decided
     ("cluster", "message"),
     [
         ("topology: [{shape: nothing}]", "got 'nothing', want one of"),
+        ("topology: [{shape: l4-4, count: 2000}]", f"got 2,000 nodes, want {MAX_NODES:,} at most"),
         ("topology: [{count: 1}]", "want exactly one of shape and documents"),
         ("topolgy: []", "unknown field 'topolgy'"),
         (

@@ -145,9 +145,9 @@ class _Composer:
         with suppress(yaml.YAMLError):
             for event in yaml.parse(self._chunk.text, Loader=self._loader):
                 last = event
-        if not isinstance(last, yaml.ScalarEvent) or last.style not in ("'", '"') or last.end_mark is None:
+        if not isinstance(last, yaml.ScalarEvent) or last.style not in ("'", '"'):
             return None
-        start, end = last.start_mark.index, last.end_mark.index
+        start, end = (mark.index if mark else index for mark in (last.start_mark, last.end_mark))
         is_late = self.at(start).line < self.at(end).line and not self._chunk.text[end:index].strip()
         return (start, end) if is_late else None
 

@@ -15,7 +15,7 @@ from ..kube.unchecked import text_at
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import explain
 from ..suite.case_cluster import UnusableError, documents, with_values
-from ..suite.case_file import Case, Expectation, Suite, SuiteCluster
+from ..suite.case_file import Case, Expectation, Suite, SuiteCluster, wrong_nodes
 from ..topology.holdings import Holdings
 
 FILE: Final = "cluster.yaml"
@@ -83,11 +83,9 @@ def _simulated(source: PositionedDocument, namespace: str) -> SessionCluster:
     except ValidationError as error:
         found = explain(error, SuiteCluster)
         return _unusable(*(positions.problem(FILE, path, said, of_key=of_key) for path, of_key, said in found))
-    groups = cluster.topology or ()
-    for index, group in enumerate(groups):
-        if (group.shape is None) == (group.documents is None):
-            return _unusable(positions.problem(FILE, ("topology", index), "want exactly one of shape and documents"))
-    if (count := sum(each.count for each in groups)) > MAX_NODES:
+    if wrong := tuple(wrong_nodes(cluster)):
+        return _unusable(*(positions.problem(FILE, path, message) for path, message in wrong))
+    if (count := sum(each.count for each in cluster.topology or ())) > MAX_NODES:
         return _unusable(positions.problem(FILE, ("topology",), f"got {count:,} nodes, want {MAX_NODES:,} at most"))
     suite = Suite(FILE, cluster, (), source)
     try:
