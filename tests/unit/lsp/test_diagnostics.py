@@ -96,6 +96,27 @@ def test_a_document_that_podberth_does_not_read_has_no_findings(text: str) -> No
     assert diagnosed(text) == ()
 
 
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("  description: a\n", ["the policy does nothing; want"]),
+        ("  variables: [{name: a, expression: gpu.}]\n", ["Syntax error: got '.'"]),
+        ("  validationActions: [Warn]\n", ["validationActions without validations; leave them out"]),
+    ],
+)
+def test_a_policy_that_does_nothing_yet_is_named_if_nothing_else_is_wrong(spec: str, said: list[str]) -> None:
+    found = [each.message for each in diagnosed(HEAD + spec)]
+    assert [each.startswith(text) for each, text in zip(found, said, strict=True)] == [True]
+
+
+def test_the_missing_fields_of_an_exception_are_one_finding_without_the_misspelt() -> None:
+    exception = HEAD.replace("GPUPolicy", "GPUPolicyException") + "  policies: [a]\n  reson: b\n"
+    assert [each.message for each in diagnosed(exception)] == [
+        "the fields 'namespaces', 'requestedBy' and 'expiresAt' are required",
+        "unknown field 'reson'; did you mean reason?",
+    ]
+
+
 def test_native_policies_are_judged_too() -> None:
     text = VALIDATING.replace("RESOURCE", "pods") + "  validations:\n  - expression: object.metadata.name\n"
     unbound, invalid = sorted(diagnosed(text), key=lambda each: each.level)
