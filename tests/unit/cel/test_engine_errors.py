@@ -126,6 +126,12 @@ def test_a_mistake_is_named_at_its_place_with_what_was_meant(
             "1:13: Syntax error: the text that begins here has no closing ' before a",
         ),
         (
+            "topology.kubernetes.io/zone",
+            "1:1: topology.kubernetes.io/zone is no expression; if it is a text, quote it: "
+            "\"'topology.kubernetes.io/zone'\"",
+        ),
+        ("gpu.cuont/2", "1:5: undefined field 'cuont' in Gpu; did you mean count?"),
+        (
             "gpu.kind == 'a'b",
             "1:16: Syntax error: got 'b', want an operator such as &&, or the end of the expression",
         ),

@@ -14,6 +14,14 @@ def policy(expression: str) -> str:
     )
 
 
+def labelled(value: str) -> str:
+    return f"{HEAD}  description: a\n  mutations:\n  - labels: {{example.com/a: {value}}}\n"
+
+
+def ordered(order: str) -> str:
+    return f"{labelled('gpu.kind')}  order: {order}\n"
+
+
 def only(text: str) -> Diagnostic:
     [found] = diagnosed(text)
     return found
@@ -45,6 +53,43 @@ def test_a_misspelt_name_has_a_fix(text: str, about: str, fix: str) -> None:
     assert found.fix is not None
     assert (found.fix.range, found.fix.text) == (found.range, fix)
     assert (found.level, found.rule) == (Level.ERROR, "invalid")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (policy("gpu.count > 1 and gpu.count < 3"), policy("gpu.count > 1 && gpu.count < 3")),
+        (policy("gpu.count === 1"), policy("gpu.count == 1")),
+        (policy("gpu.kind is not 'a'"), policy("gpu.kind != 'a'")),
+        (policy("gpu.count => 1"), policy("gpu.count >= 1")),
+        (policy("topology.nodes(gpu).?exist"), policy("topology.nodes(gpu).exist")),
+        (policy("5"), policy("'5'")),
+        (policy("a100-sxm"), policy("\"'a100-sxm'\"")),
+        (policy("'whole thing'"), policy("'''whole thing'''")),
+        (policy("|\n      whole thing"), policy("|\n      'whole thing'")),
+        (policy('"gpu.kind == a100-sxm"'), policy("\"gpu.kind == 'a100-sxm'\"")),
+        (
+            policy("gpu.count > 1").replace("message: m", "message: 5"),
+            policy("gpu.count > 1").replace("message: m", "message: '5'"),
+        ),
+        (policy("gpu.count > 1").replace("[Warn]", "Warn"), policy("gpu.count > 1").replace("[Warn]", "['Warn']")),
+        (ordered('"3"'), ordered("3")),
+        (labelled("team one"), labelled("\"'team one'\"")),
+        (labelled("topology.kubernetes.io/zone"), labelled("\"'topology.kubernetes.io/zone'\"")),
+        (labelled("gpu.kind").replace("tion: a", "tion: yes"), labelled("gpu.kind").replace("tion: a", "tion: 'yes'")),
+        (labelled("5"), labelled("\"'5'\"")),
+    ],
+)
+def test_a_message_that_names_the_right_text_has_a_fix_that_writes_it(wrong: str, right: str) -> None:
+    [fix] = {each.fix for each in diagnosed(wrong) if each.fix}
+    lines = wrong.split("\n")
+    line = lines[fix.range.start.line]
+    lines[fix.range.start.line] = line[: fix.range.start.column] + fix.text + line[fix.range.end.column :]
+    assert "\n".join(lines) == right
+
+
+def test_a_value_that_is_not_the_one_of_the_message_has_no_fix() -> None:
+    assert [each.fix for each in diagnosed(policy("0x10"))] == [None]
 
 
 def test_a_misspelt_field_hides_no_misspelt_name_of_an_expression() -> None:

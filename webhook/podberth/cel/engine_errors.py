@@ -66,6 +66,8 @@ _KEY = re.compile(r"[{,]\s*$")
 _DASHED = re.compile(r"(?<![\w.'\"-])[A-Za-z_]\w*(?:-\w+)+")
 # A whole source that looks like a text: words, of which none is known and none is followed by an operator.
 _TEXT = re.compile(r"[A-Za-z0-9][\w./ -]*")
+# A label's key below a domain, which would be a division of fields that nothing has.
+_LABEL_KEY = re.compile(r"[a-z][\w-]*(?:\.[\w-]+)*\.(?:ai|cloud|com|dev|io|net|org)/[A-Za-z][\w.-]*")
 # The text that begins with an unknown name, behind an operator or in a list.
 _UNQUOTED = re.compile(r"[A-Za-z_]\w*(?:[./-]\w+)*(?!\s*(?:[\w(.\[{=!<>]|in\b))")
 _SYNTAX = "Syntax error: "
@@ -135,7 +137,7 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         # The variable of a loop that CEL does not know.
         found = {each for each in found if each.line not in loops or not _LOOSE.fullmatch(each.message)}
     word = source.strip()
-    if _TEXT.fullmatch(word) and _is_text(word, found, words):
+    if found and _TEXT.fullmatch(word) and (_LABEL_KEY.fullmatch(word) or _is_text(word, found, words)):
         found = {CelProblem(1, 1, f"{word} is no expression; if it is a text, quote it: \"'{word}'\"")}
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
