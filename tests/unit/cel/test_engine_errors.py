@@ -127,8 +127,10 @@ def test_a_mistake_is_named_at_its_place_with_what_was_meant(
         ),
         (
             "topology.kubernetes.io/zone",
-            "1:1: topology.kubernetes.io/zone is no expression; if it is a text, quote it: "
-            "\"'topology.kubernetes.io/zone'\"",
+            (
+                "1:1: topology.kubernetes.io/zone is no expression; if it is a text, quote it: "
+                "\"'topology.kubernetes.io/zone'\""
+            ),
         ),
         ("gpu.cuont/2", "1:5: undefined field 'cuont' in Gpu; did you mean count?"),
         (
