@@ -125,6 +125,17 @@ def test_lint_rules_find_what_they_find_on_the_command_line() -> None:
     assert (found.rule, found.level, part(unused, found.range)) == ("unused-variable", Level.WARNING, "a")
 
 
+@pytest.mark.parametrize(
+    "wrong", ["  ordr: 1\n", "  order: [\n", "  validations: [{message: m, expression: gpu.knd}]\n"]
+)
+def test_an_error_of_one_policy_hides_no_warning_of_another_in_its_file(wrong: str) -> None:
+    unused = policy("gpu.count > 1").replace(
+        "  validations:", "  variables: [{name: a, expression: '1'}]\n  validations:"
+    )
+    found = diagnosed(f"{unused}---\n{HEAD.replace('name: a', 'name: b')}{wrong}")
+    assert {"unused-variable", "invalid"} <= {each.rule for each in found}
+
+
 def test_the_findings_of_other_files_are_left_out() -> None:
     assert (
         diagnosed(policy("gpu.count > 1"), ("folder/other.yaml", policy("gpu.knd").replace("name: a", "name: b"))) == ()
