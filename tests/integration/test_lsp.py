@@ -214,6 +214,25 @@ def test_suites_native_policies_and_documents_that_are_on_no_disk(play: Callable
     play(script)
 
 
+@pytest.mark.parametrize(("supported", "name", "form"), [(True, "${1:my-policy}", 2), (False, "my-policy", None)])
+def test_a_new_document_is_begun_by_a_snippet_if_the_editor_has_them(
+    runner: asyncio.Runner, tmp_path: Path, *, supported: bool, name: str, form: int | None
+) -> None:
+    async def script() -> None:
+        completion = {"completionItem": {"snippetSupport": supported}}
+        editor = await start(write(tmp_path), textDocument={"completion": completion})
+        await editor.open("new.yaml", "api")
+        where = {"line": 0, "character": 3}
+        [item] = (await editor.asked("textDocument/completion", "new.yaml", where))["items"]
+        assert (item["label"], item.get("insertTextFormat")) == ("GPUPolicy", form)
+        assert f"name: {name}\n" in item["textEdit"]["newText"]
+        assert at("api", item["textEdit"]["range"]) == "api"
+        assert "apiVersion" in item["filterText"]
+        assert await stop(editor) == 0
+
+    runner.run(script())
+
+
 def test_an_editor_that_counts_bytes_gets_bytes(runner: asyncio.Runner, tmp_path: Path) -> None:
     async def script() -> None:
         editor = await start(write(tmp_path), general={"positionEncodings": ["utf-8", "utf-16"]})

@@ -225,6 +225,7 @@ def test_completion_and_explanation_come_from_the_server(browser: str) -> None:
         inside = "document.querySelector('#cluster').shadowRoot"
         await page.until(f"{inside}.querySelector('.cm-tooltip-autocomplete')?.innerText.includes('objects')")
         await page.press("Escape")
+        assert page.said == []
 
     browse(browser, look)
 
@@ -246,6 +247,23 @@ def test_the_pointer_on_a_name_shows_its_meaning(browser: str) -> None:
             await page.send("Input.dispatchMouseEvent", type="mouseMoved", x=x - step, y=y)
         inside = "document.querySelector('#policy').shadowRoot"
         await page.until(f"{inside}.querySelector('.cm-meaning')?.textContent.includes('Gpu.perContainer')")
+        assert page.said == []
+
+    browse(browser, look)
+
+
+def test_the_panels_of_the_editor_need_no_style_that_the_policy_of_content_refuses(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        inside = "document.querySelector('#policy').shadowRoot"
+        await focus(page, "policy")
+        await page.press("f", control=True)
+        await page.until(f"{inside}.querySelector('.cm-search') !== null")
+        await page.press("Escape")
+        await page.press("M", control=True, shift=True)
+        await page.until(f"{inside}.querySelector('.cm-panel-lint') !== null")
+        assert page.said == []
+        await page.ask("document.body.setAttribute('style', 'color: red')")
+        assert ["inline style" in each for each in page.said] == [True]
 
     browse(browser, look)
 
@@ -306,10 +324,38 @@ def test_a_link_carries_the_session(browser: str) -> None:
         await page.open("about:blank")
         await page.open(link)
         await page.until(ANSWERED)
-        text = await page.ask("document.querySelector('#workload').shadowRoot.querySelector('.cm-line').textContent")
-        assert text == "# ünïcode"
+        first = "document.querySelector('#workload').shadowRoot.querySelector('.cm-line').textContent"
+        assert await page.ask(first) == "# ünïcode"
+        await focus(page, "workload")
+        await page.write("# edited\n")
+        await page.until(f"location.href !== {json.dumps(link)}")
+        link = await page.ask("location.href")
+        await page.open("about:blank")
+        await page.open(link)
+        await page.until(ANSWERED)
+        assert await page.ask(first) == "# edited"
 
     browse(browser, look)
+
+
+def test_the_address_has_no_session_until_the_user_asks_for_a_link(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        await page.ask("document.querySelector('#state').textContent = ''")
+        await focus(page, "workload")
+        await page.write("# edited\n")
+        await page.until(ANSWERED)
+        assert await page.ask("location.hash") == ""
+
+    browse(browser, look)
+
+
+def test_a_policy_about_a_namespace_without_labels_is_noted(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        shown = await page.ask("document.querySelector('#results').innerText")
+        assert "no label of namespace default is known" in shown
+
+    chosen = "spec:\n  matchConstraints: {namespaceSelector: {matchLabels: {tier: dev}}}\n"
+    browse(browser, look, session=Session(policy=POLICY.replace("spec:\n", chosen)))
 
 
 def test_a_link_without_a_session_is_said_beside_the_answer(browser: str) -> None:

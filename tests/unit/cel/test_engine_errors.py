@@ -119,6 +119,24 @@ def test_a_mistake_is_named_at_its_place_with_what_was_meant(
     [
         ("gpu.count > 0)", ("1:14: Syntax error: got ')', want an operator such as &&, or the end of the expression")),
         ("gpu.kind == 'whole", "1:13: Syntax error: the text that begins here has no closing ' on its line"),
+        ("gpu.kind == 'whole''", "1:20: Syntax error: the text that begins here has no closing ' on its line"),
+        ("gpu.kind in ['mig, 'whole']", "1:14: Syntax error: the text that begins here has no closing ' before whole"),
+        (
+            "gpu.kind == 'mig && gpu.model == 'a'",
+            "1:13: Syntax error: the text that begins here has no closing ' before a",
+        ),
+        (
+            "topology.kubernetes.io/zone",
+            (
+                "1:1: topology.kubernetes.io/zone is no expression; if it is a text, quote it: "
+                "\"'topology.kubernetes.io/zone'\""
+            ),
+        ),
+        ("gpu.cuont/2", "1:5: undefined field 'cuont' in Gpu; did you mean count?"),
+        (
+            "gpu.kind == 'a'b",
+            "1:16: Syntax error: got 'b', want an operator such as &&, or the end of the expression",
+        ),
         ("(gpu.count > 0", "1:15: Syntax error: got the end, want ')'"),
         ("gpu.kind in ['whole', 'mig'", "1:28: Syntax error: got the end, want ']'"),
         ("gpu.count > 0 ? 'a'", "1:20: Syntax error: got the end, want ':'"),

@@ -94,6 +94,9 @@ def test_a_duplicate_key_whose_first_value_is_null_loses_nothing() -> None:
         ),
         ("a: {", "f.yaml:1:5: this is no YAML: did not find expected node content; got the end"),
         ("a: @x # y\n", "f.yaml:1:4: this is no YAML: found character that cannot start any token; got @x # y"),
+        ("a: 'x\nb: c\n", "f.yaml:1:4: this is no YAML: the text that begins here has no closing '"),
+        ('a: "b\nc: ["d"]\n', 'f.yaml:1:4: this is no YAML: the text that begins here has no closing " before line 2'),
+        ("a: 'b' c\n", "f.yaml:1:8: this is no YAML: did not find expected key; got c; put the whole text into quotes"),
         (
             "a:\n  b: 1\n c:\n",
             "f.yaml:3:2: this is no YAML: did not find expected key while parsing a block mapping from line 1; got c:",

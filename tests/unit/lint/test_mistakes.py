@@ -202,6 +202,22 @@ def test_a_text_that_the_field_may_have_is_left_alone(expression: str) -> None:
     assert found(validates(expression), "never-equal") == ()
 
 
+@pytest.mark.parametrize("convert", ["int", "double", "quantity"])
+def test_a_text_of_the_author_is_no_number_before_it_is_asked(convert: str) -> None:
+    text = "object.metadata.?annotations[?'a'].orValue('1')"
+    [one] = found(validates(f"{convert}({text}) == {convert}('2')"), "unguarded-conversion")
+    assert one.problem.message.startswith(f"metadata.annotations.a may be no number, and {convert}() fails then; ask ")
+    for asked in (f"{text}.matches('^[0-9]$')", f"{text} in ['1', '2']", f"isQuantity({text})"):
+        assert not found(validates(f"{asked} && {convert}({text}) == {convert}('2')"), "unguarded-conversion")
+
+
+@pytest.mark.parametrize(
+    "value", ["object.metadata.name.size()", "namespaceObject.metadata.?labels[?'a'].orValue('1')"]
+)
+def test_a_number_that_no_author_of_a_pod_writes_is_left_alone(value: str) -> None:
+    assert not found(validates(f"int({value}) == 2"), "unguarded-conversion")
+
+
 @pytest.mark.parametrize(
     "expression",
     [

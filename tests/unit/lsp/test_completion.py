@@ -1,10 +1,16 @@
 """Completions of keys, values and names of CEL."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from editing import FILE, HEAD, MARK, PARAMS, VALIDATING, WITH_PARAMS, completed, labels, part
+from editing import FILE, HEAD, MARK, PARAMS, VALIDATING, WITH_PARAMS, checkers, completed, diagnosed, labels, part
 from podberth.cel.compile_limits import MAX_TEXT_BYTES
-from podberth.lsp.answers.completion import Item
+from podberth.cli.main import main
+from podberth.lsp.answers.completion import Item, complete
+from podberth.lsp.answers.document import OpenDocument, Question
+from podberth.lsp.answers.text import Place, Text
 
 
 def item(marked: str, label: str) -> Item:
@@ -56,7 +62,25 @@ def test_the_kinds_of_podberths_documents() -> None:
     assert labels(text) == ["GPUPolicy", "NamespacedGPUPolicy", "GPUPolicyException"]
 
 
-@pytest.mark.parametrize("text", ["^", "a: ^", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  ^"])
+@pytest.mark.parametrize("marked", ["^", "GPUP^", "# mine\n---\n^\n", "\napi^"])
+def test_a_new_document_is_offered_a_whole_policy_without_findings(marked: str) -> None:
+    [found] = completed(marked).items
+    assert (found.label, found.kind) == ("GPUPolicy", "skeleton")
+    assert diagnosed(found.insert) == ()
+    assert "name: ${1:my-policy}" in found.snippet
+
+
+def test_new_tests_are_offered_a_whole_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = OpenDocument("policy.yaml", Text(""))
+    suite = replace(policy, file="folder/tests.yaml")
+    for document in (policy, suite):
+        [item] = complete(Question(document, Place(0, 0), checkers())).items
+        (tmp_path / document.file.rpartition("/")[2]).write_text(item.insert)
+    assert main(["test", str(tmp_path)]) == 0
+    assert "1 case" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["a: ^", "  a^", "a\nb^", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  ^"])
 def test_other_documents_are_left_alone(text: str) -> None:
     assert labels(text) == []
 

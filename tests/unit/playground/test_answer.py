@@ -165,8 +165,13 @@ def test_a_wrong_object_of_the_cluster_does_not_keep_the_rest_from_being_decided
     ("cluster", "message"),
     [
         ("topology: [{shape: nothing}]", "got 'nothing', want one of"),
+        ("topology: [{shape: l4-4, count: 2000}]", f"got 2,000 nodes, want {MAX_NODES:,} at most"),
         ("topology: [{count: 1}]", "want exactly one of shape and documents"),
         ("topolgy: []", "unknown field 'topolgy'"),
+        (
+            '{"schema": "podberth.io/topology-report/v1", "nodes": 2}',
+            "want the nodes themselves: what podberth topology",
+        ),
         (
             "topology: [{shape: l4-4, count: 1000}, {shape: l4-4, count: 1000}, {shape: l4-4}]",
             f"want {MAX_NODES:,} at most",
@@ -280,6 +285,33 @@ def test_the_tests_have_the_given_namespace_once(texts: dict[str, str]) -> None:
     tests = found["tests"]
     assert (tests["failing"], tests["text"].count("kind: Namespace")) == ([], 1)
     assert "verdict: denied" in tests["text"]
+
+
+def test_without_a_policy_nothing_changes_and_no_file_is_spoken_of() -> None:
+    found = answered(policy="# soon\n")
+    assert (messages(found, "policy"), [each["verdict"] for each in found["results"]]) == ([], ["unchanged"])
+
+
+UNLABELLED = (
+    "no label of namespace default is known: multi-gpu-nvlink judges as if it had none; "
+    "add the Namespace to the cluster"
+)
+OF_NODES = f"{NODES}- {{apiVersion: v1, kind: Namespace, metadata: {{name: default, labels: {{tier: dev}}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "cluster", "said"),
+    [
+        (OF_DEV, CLUSTER, [UNLABELLED]),
+        (OF_DEV, NODES, [UNLABELLED]),
+        (OF_DEV, OF_NODES, []),
+        (DENYING, CLUSTER, []),
+    ],
+)
+def test_labels_of_a_namespace_that_is_not_given_are_said_to_be_unknown(
+    policy: str, cluster: str, said: list[str]
+) -> None:
+    assert answered(policy=policy, cluster=cluster)["unknownNamespaces"] == said
 
 
 @pytest.mark.parametrize("comment", ["", "  # podberth-lint: disable=invalid it is a test"])

@@ -77,7 +77,6 @@ spec:
         f"a.yaml:11:31 spec.mutations[0].nodeAffinity.preferred: got true, {EXPRESSION}; put it in quotes: 'true'",
         "a.yaml:11:45 spec.mutations[0].nodeAffinity.weight: got 101, want at most 100",
         f"a.yaml:12:14 spec.mutations[1].labels[a b]: got 'a b', want a qualified name: {QUALIFIED}",
-        "a.yaml:13:5 spec.mutations[1].gang.name: the field 'name' is required",
         "a.yaml:13:12 spec.mutations[1].gang.nme: unknown field 'nme'; did you mean name?",
         f"a.yaml:15:17 spec.validations[0].expression: got 1, {EXPRESSION}; put it in quotes: '1'",
         "a.yaml:16:12 spec.rollout: got 5, want an object with the field percent; write {percent: 5}",

@@ -35,6 +35,14 @@ def test_a_suite_is_read_with_its_cluster() -> None:
         ),
         ("topology: [{count: 2}]\n" + CASE, "t.yaml:1:12 topology[0]: want exactly one of shape and documents"),
         (
+            "topology: [{shape: l4-1, provider: azure}]\n" + CASE,
+            "t.yaml:1:36 topology[0].provider: got 'azure', want one of bare, gke, eks for l4-1",
+        ),
+        (
+            "topology: [{shape: l4-1, count: 1001}]\n" + CASE,
+            "t.yaml:1:33 topology[0].count: got 1,001 nodes, want 1,000 at most",
+        ),
+        (
             CASE + "  topology: [{shape: a, documents: []}]\n",
             "t.yaml:5:14 cases[0].topology[0]: want exactly one of shape and documents",
         ),
@@ -49,6 +57,12 @@ def test_what_is_wrong_is_reported_at_its_place(text: str, problem: str | None) 
     assert suite is None
     if problem is not None:
         assert [str(each) for each in problems] == [problem]
+
+
+def test_a_misspelled_shape_gets_a_suggestion() -> None:
+    _, [problem] = parse_suite(CASE + "  topology: [{shape: hgx-h10-8}]\n", "t.yaml")
+    assert str(problem).startswith("t.yaml:5:22 cases[0].topology[0].shape: got 'hgx-h10-8', want one of ")
+    assert problem.message.endswith("; did you mean hgx-h100-8?")
 
 
 def test_misspelled_words_get_a_suggestion() -> None:

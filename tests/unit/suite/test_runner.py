@@ -177,10 +177,6 @@ def test_a_denied_pod_has_no_patched_form_when_mutation_denies(environment: Envi
         ("  pod: {spec: x}\n  expect: {verdict: denied}\n", "cases[0].pod: spec: got string, want object"),
         ("  review: {operation: EAT}\n  expect: {verdict: denied}\n", "cases[0].review: request.operation: got 'EAT'"),
         (
-            f"  pod: {POD}\n  topology: [{{shape: brick}}]\n  expect: {{verdict: denied}}\n",
-            "cases[0].topology[0]: shape: got 'brick', want one of",
-        ),
-        (
             f"  pod: {POD}\n  objects: [{{kind: Node}}]\n  expect: {{verdict: denied}}\n",
             "cases[0]: document: got apiVersion None",
         ),

@@ -28,12 +28,14 @@ def judging_unlabelled(pod: dict[str, Any], namespace: str, snapshot: Snapshot) 
             yield each.name
 
 
-def unlabelled_text(namespace: str, policies: Sequence[str]) -> str:
-    """Return the message that an assumed Namespace mattered to ``policies``, with what the user can do."""
+def unlabelled_text(
+    namespace: str, policies: Sequence[str], where: str = "the files, or to those of --topology"
+) -> str:
+    """Return the message that an assumed Namespace mattered to ``policies``; ``where`` is where the user can add it."""
     verb = "judges" if len(policies) == 1 else "judge"
     return (
         f"no label of namespace {namespace} is known: {listed(policies)} {verb} as if it had none; "
-        "add the Namespace to the files, or to those of --topology"
+        f"add the Namespace to {where}"
     )
 
 

@@ -44,6 +44,9 @@ _UNREAD = re.compile(
     r"Syntax error: (?:mismatched input|extraneous input|no viable alternative at input|token recognition error at:|"
     r"missing (?P<missing>\S+) at) '(?P<got>.*?)\s*'(?: expecting (?P<want>.*))?"
 )
+# A text in quotes before an error: if the rest of its line has one quote too many, this text is not closed
+_OPEN_QUOTE = re.compile(r"(?P<quote>['\"])(?:(?!(?P=quote)).)*(?P=quote)\s*$")
+_UNCLOSED = "the text that begins here has no closing {}"
 _RESERVED = re.compile(r"reserved identifier: (?P<word>\w+)")
 # The engine reports what is behind the dot, which may be on a later line.
 _NO_NAME = re.compile(
@@ -63,6 +66,8 @@ _KEY = re.compile(r"[{,]\s*$")
 _DASHED = re.compile(r"(?<![\w.'\"-])[A-Za-z_]\w*(?:-\w+)+")
 # A whole source that looks like a text: words, of which none is known and none is followed by an operator.
 _TEXT = re.compile(r"[A-Za-z0-9][\w./ -]*")
+# A label's key below a domain, which would be a division of fields that nothing has.
+_LABEL_KEY = re.compile(r"[a-z][\w-]*(?:\.[\w-]+)*\.(?:ai|cloud|com|dev|io|net|org)/[A-Za-z][\w.-]*")
 # The text that begins with an unknown name, behind an operator or in a list.
 _UNQUOTED = re.compile(r"[A-Za-z_]\w*(?:[./-]\w+)*(?!\s*(?:[\w(.\[{=!<>]|in\b))")
 _SYNTAX = "Syntax error: "
@@ -132,7 +137,7 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         # The variable of a loop that CEL does not know.
         found = {each for each in found if each.line not in loops or not _LOOSE.fullmatch(each.message)}
     word = source.strip()
-    if _TEXT.fullmatch(word) and _is_text(word, found, words):
+    if found and _TEXT.fullmatch(word) and (_LABEL_KEY.fullmatch(word) or _is_text(word, found, words)):
         found = {CelProblem(1, 1, f"{word} is no expression; if it is a text, quote it: \"'{word}'\"")}
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
@@ -170,7 +175,8 @@ def _explained(said: str, line: str, index: int, words: Vocabulary) -> tuple[int
     """
     around = Around.place(line, index)
     if match := _UNREAD.fullmatch(said):
-        return index, _SYNTAX + _unread(match, around)
+        start, message = _unread(match, around)
+        return index - start, _SYNTAX + message
     if match := _FIELD.search(said):
         return _find(line, index, match["field"]), _no_field(match["field"], match["message"], words)
     if _MAY_BE_KEY.search(said) and (found := mistakes.key_of_map(line, index)):
@@ -183,13 +189,19 @@ def _explained(said: str, line: str, index: int, words: Vocabulary) -> tuple[int
     return index, _say_without_name(said, around)
 
 
-def _unread(match: re.Match[str], around: Around) -> str:
-    """Return the message for what the parser cannot read."""
+def _unread(match: re.Match[str], around: Around) -> tuple[int, str]:
+    """Return (the number of characters from the mistake to the place, the message) for what the parser cannot read."""
+    before = _OPEN_QUOTE.search(around.before)
+    if before and around.after.count(before["quote"]) % 2 and not around.after.startswith(("'", '"')):
+        return len(before[0]), f"{_UNCLOSED.format(before['quote'])} before {match['got']}"
+    return 0, mistakes.form(around, match["missing"] or match["want"] or "") or _unwanted(match)
+
+
+def _unwanted(match: re.Match[str]) -> str:
+    """Return the message for a token that the parser does not want at its place."""
     got, want = match["got"], match["missing"] or match["want"] or ""
-    if advice := mistakes.form(around, want):
-        return advice
     if got[:1] in ("'", '"') and "token recognition" in match[0]:
-        return f"the text that begins here has no closing {got[0]} on its line"
+        return f"{_UNCLOSED.format(got[0])} on its line"
     # "expecting {'[', '{', ...": the list of every token helps nobody.
     closing = next((each for each in ("']'", "'}'", "')'") if each in want), "")
     wanted = "a value" if "IDENTIFIER" in want else closing if want.startswith("{") else want

@@ -9,16 +9,14 @@ from ..topology.device_use import DeviceUse
 from ..topology.gang_spread import GangSpread
 from ..topology.holdings import Tally
 from ..topology.node_picture import GpuPicture, NodePicture
-from ..topology.overview import ClusterPicture, MachineSummary
+from ..topology.overview import REPORT_SCHEMA, ClusterPicture, MachineSummary
 from ..topology.totals import ModelTotal
-
-_VERSION = "podberth.io/topology-report/v1"
 
 
 def node_json(node: NodePicture) -> dict[str, Any]:
     """Return the topology of a node as plain JSON values: GPUs, links, offered and used devices, taints and labels."""
     return {
-        "schema": _VERSION,
+        "schema": REPORT_SCHEMA,
         "node": node.name,
         "transient": node.transient,
         "machine": node.machine,
@@ -66,7 +64,7 @@ def _device_use(each: DeviceUse) -> dict[str, Any]:
 def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
     """Return the topology of a cluster as plain JSON values: nodes by kind, levels, unhealthy nodes and GPUs."""
     return {
-        "schema": _VERSION,
+        "schema": REPORT_SCHEMA,
         "nodes": cluster.nodes,
         "documents": cluster.described,
         "models": [_model(each) for each in cluster.models],
@@ -153,7 +151,7 @@ def difference_json(found: Difference) -> dict[str, Any]:
     equal change together.
     """
     return {
-        "schema": _VERSION,
+        "schema": REPORT_SCHEMA,
         "same": found.empty,
         "added": [{"node": name, **_kind(kind)} for name, kind in found.added],
         "removed": [{"node": name, **_kind(kind)} for name, kind in found.removed],

@@ -19,15 +19,13 @@ from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..native.documents import native_policies, others_of
 from ..policy.parse import ParsedPolicies, parse_policies
-from ..suite import GOLDEN_SUFFIX
+from ..suite import GOLDEN_SUFFIX, TESTS
 from ..topology.holdings import Holdings
 from .deadline import new_environment
 from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text, reason_of
 from .source import Loaded
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-# Files with tests are beside the policy that they test (suite.case_file); they are not read as policies.
-TESTS = frozenset({"tests.yaml", "tests.yml", "tests.json"})
 # The largest number of problems in one error: a line for each bad file or document would help nobody.
 _MAX_PROBLEMS = 20
 # os.walk calls itself for each level before Python 3.12, and a thousand are too many.

@@ -8,6 +8,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,6 +45,7 @@ _COLON = re.compile(r"[ \t]*:")
 # The text before a syntax error in its line: a key or a dash and a part of the value; a value that begins with a tag
 _VALUE_BEFORE: Final = re.compile(r"(?:[:{,]|^\s*-)[ \t]+[^\s{,]")
 _TAG_BEFORE: Final = re.compile(r"(?:[:{,\[]|^\s*-)[ \t]+(![^\s!]\S{0,80})")
+_UNCLOSED: Final = "this is no YAML: the text that begins here has no closing {}"
 _BREAKS: Final = frozenset(
     {
         "mapping values are not allowed in this context",
@@ -101,9 +103,9 @@ class _Composer:
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
-        loader = _PURE if _BY_PURE.search(chunk.text) else _LOADER
-        self._events: Iterator[Any] = yaml.parse(chunk.text, Loader=loader)
-        self._has_halves = loader is _PURE  # halves of surrogate pairs, which libyaml refuses
+        self._loader = _PURE if _BY_PURE.search(chunk.text) else _LOADER
+        self._events: Iterator[Any] = yaml.parse(chunk.text, Loader=self._loader)
+        self._has_halves = self._loader is _PURE  # halves of surrogate pairs, which libyaml refuses
         self._anchors: dict[str, tuple[object, Place, int] | None] = {}
         self._wrong: list[tuple[Position, str]] = []
         self._repeated: list[tuple[Position, str]] = []
@@ -126,12 +128,28 @@ class _Composer:
         position = self.at(index)
         if text[index : index + 1] == "\t":
             return position, "got a tab where YAML wants spaces; indent with spaces"
+        if start and error.context == "while scanning a quoted scalar":
+            return self.at(start.index), _UNCLOSED.format(text[start.index])
+        if quote := self._closed_late(index):
+            return self.at(quote[0]), f"{_UNCLOSED.format(text[quote[0]])} before line {self.at(quote[1]).line}"
         began = self.at(start.index).line if start else position.line
         context = f" {error.context} from line {began}" if began != position.line else ""
         got = text[index:].split("\n")[0][:_SHOWN].rstrip() if text[index:].strip() else "the end"
         line = text[self._lines[bisect_right(self._lines, index) - 1] : index]
         hint = _unquoted(line[-_LONGEST:], str(error.problem), got)
         return position, f"this is no YAML: {error.problem}{context}; got {got}{hint}"
+
+    def _closed_late(self, index: int) -> tuple[int, int] | None:
+        """Return (start, end) of the text in quotes before ``index``, if it ends on a later line; else None."""
+        last: yaml.Event | None = None
+        with suppress(yaml.YAMLError):
+            for event in yaml.parse(self._chunk.text, Loader=self._loader):
+                last = event
+        if not isinstance(last, yaml.ScalarEvent) or last.style not in ("'", '"'):
+            return None
+        start, end = (mark.index if mark else index for mark in (last.start_mark, last.end_mark))
+        is_late = self.at(start).line < self.at(end).line and not self._chunk.text[end:index].strip()
+        return (start, end) if is_late else None
 
     def documents(self) -> Iterator[Composed]:
         """Yield each document of the parsed text once it is complete; an empty document has the value None."""

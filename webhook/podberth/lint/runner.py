@@ -12,6 +12,7 @@ from ..policy.compile import compile_policies
 from ..policy.exceptions import compile_exceptions
 from ..policy.namespaced import compile_namespaced
 from ..policy.parse import ParsedPolicy, parse_policies
+from ..policy.refusals import DOES_NOTHING
 from ..policy.refused import problems_of_refused
 from ..topology.node import Node
 from .costs import ExpressionCost, costs_of
@@ -110,9 +111,11 @@ def _library(
     )
     refused = problems_of_refused(parsed, environment)
     found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces, *refused)
+    # A policy that is only half typed has other problems, which its author knows before.
+    broken = {each.file for each in found if each.message != DOES_NOTHING}
     library = Library(
         policies=policies,
-        problems=found,
+        problems=tuple(each for each in found if each.message != DOES_NOTHING or each.file not in broken),
         params=parsed.params,
         names=parsed.names,
         exceptions=parsed.exceptions,

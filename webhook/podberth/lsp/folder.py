@@ -7,9 +7,10 @@ from pathlib import Path
 
 from ..errors import PodberthError
 from ..files.library import shipped
-from ..files.loading import TESTS, read_folder
+from ..files.loading import read_folder
 from ..kube.documents import load_documents
 from ..policy.parse import excess_of_text
+from ..suite import TESTS
 from .answers.document import OpenDocument, has_policy, may_be_read
 from .answers.text import Text
 

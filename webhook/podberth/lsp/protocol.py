@@ -38,6 +38,7 @@ _KINDS: Final = {
     "variable": types.CompletionItemKind.Variable,
     "field": types.CompletionItemKind.Field,
     "function": types.CompletionItemKind.Function,
+    "skeleton": types.CompletionItemKind.Snippet,
 }
 Positioned: TypeAlias = types.CompletionParams | types.HoverParams | types.DefinitionParams
 """The requests about a position of a document."""
@@ -66,6 +67,13 @@ class PolicyServer(LanguageServer):
         """The function that measures a text in the units of the editor, usually UTF-16."""
         units: Units = self.workspace.position_codec.client_num_units
         return units
+
+    @property
+    def has_snippets(self) -> bool:
+        """Whether the editor understands the placeholders of snippets."""
+        document = self.client_capabilities.text_document
+        item = document.completion.completion_item if document and document.completion else None
+        return bool(item and item.snippet_support)
 
     def serve(self) -> bool:
         """Answer the editor until it ends the conversation; return whether it has done so in order."""
@@ -172,19 +180,22 @@ def _completed(ls: PolicyServer, params: types.CompletionParams) -> types.Comple
     replaced = ls.range_of(question.document.text, found.replaced)
     return types.CompletionList(
         is_incomplete=False,
-        items=[_item(each, replaced, number) for number, each in enumerate(found.items)],
+        items=[_item(each, replaced, number, snippets=ls.has_snippets) for number, each in enumerate(found.items)],
     )
 
 
-def _item(item: Item, replaced: types.Range, number: int) -> types.CompletionItem:
+def _item(item: Item, replaced: types.Range, number: int, *, snippets: bool) -> types.CompletionItem:
+    is_snippet = bool(item.snippet) and snippets
     return types.CompletionItem(
         label=item.label,
         kind=_KINDS[item.kind],
         detail=item.detail or None,
         documentation=types.MarkupContent(types.MarkupKind.Markdown, item.meaning) if item.meaning else None,
         sort_text=f"{number:04}",
-        filter_text=item.label,
-        text_edit=types.TextEdit(replaced, item.insert or item.label),
+        # An author of a new document may type its kind or its first key.
+        filter_text=f"{item.label} {item.insert.partition(':')[0]}" if item.snippet else item.label,
+        insert_text_format=types.InsertTextFormat.Snippet if is_snippet else None,
+        text_edit=types.TextEdit(replaced, item.snippet if is_snippet else item.insert or item.label),
     )
 
 

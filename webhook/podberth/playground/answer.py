@@ -14,6 +14,7 @@ from ..admission.explain import explain
 from ..admission.explain_json import ExplainedPod, as_json
 from ..admission.reach import ReachableCluster
 from ..admission.snapshot import Snapshot, load_working
+from ..admission.unlabelled import unlabelled_text
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
 from ..check.natives import Beside, natives_among
@@ -25,6 +26,7 @@ from ..check.sources import Source, SourceFile, read
 from ..check.surroundings import is_assumed, referred, surroundings, within
 from ..conventions import Conventions
 from ..errors import Problem, ReviewError
+from ..kube.documents import load_documents
 from ..kube.json_patch import PatchError
 from ..kube.positions import render_path
 from ..lint.findings import Level
@@ -62,7 +64,8 @@ def answer(session: Session, environment: Environment, conventions: Conventions,
     names, and ``now`` is the time for exceptions.
     """
     cluster = read_cluster(session.cluster, session.namespace)
-    texts = [(POLICY, session.policy)]
+    # An empty text has no policies; for the commands, an empty file may be one that is still being written.
+    texts = [(POLICY, session.policy)] if any(load_documents(session.policy, POLICY)) else []
     parsed = parse_policies(texts, others_of(texts))
     parsed = replace(parsed, params=cluster.with_params(parsed, session.namespace))
     marks = _marks_of_lint(session, environment, conventions, cluster)
@@ -87,6 +90,7 @@ def answer(session: Session, environment: Environment, conventions: Conventions,
         "results": [
             {**each, "title": title(result)} for each, result in zip(decided.json, decided.results, strict=True)
         ],
+        "unknownNamespaces": [unlabelled_text(*each, "the cluster") for each in decided.unlabelled.items()],
         "diff": decided.diff,
         "explained": as_json(pods)["results"],
         "morePods": explained.more,
@@ -107,6 +111,8 @@ class _Decided:
     """The workload's other objects about its pods, such as their groups and params."""
     results: tuple[Result, ...]
     json: Sequence[dict[str, Any]]
+    unlabelled: Mapping[str, Sequence[str]]
+    """For each namespace that no text has, the policies that may read its labels."""
     diff: list[str]
     problems: tuple[Problem, ...]
     """The problems of native policies."""
@@ -127,13 +133,15 @@ def _decided(
     is_decided = is_known and not problems
     if not is_decided:
         checked = replace(checked, results=tuple(map(_without_policies, checked.results)))
-    found = report([checked]).as_json()["results"]
+    whole_report = report([checked])
+    found = whole_report.as_json()["results"]
     return _Decided(
         snapshot=whole,
         # A suite assumes the Namespace of its pods itself, unless its objects include that Namespace.
         beside=tuple(each for each in documents if each.get("kind") != "Pod" and not is_assumed(each)),
         results=checked.results,
         json=found if is_decided else [_undecided(each) for each in found],
+        unlabelled=whole_report.unknown_namespaces if is_decided else {},
         diff=_difference(session.workload, checked.results),
         problems=problems,
         is_decided=is_decided,

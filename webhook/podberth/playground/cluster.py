@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from ..check.surroundings import is_assumed
 from ..errors import Problem
 from ..facts.cluster import ClusterFacts
 from ..facts.object_kinds import unlist
@@ -15,12 +16,17 @@ from ..kube.unchecked import text_at
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import explain
 from ..suite.case_cluster import UnusableError, documents, with_values
-from ..suite.case_file import Case, Expectation, Suite, SuiteCluster
+from ..suite.case_file import Case, Expectation, Suite, SuiteCluster, wrong_nodes
 from ..topology.holdings import Holdings
+from ..topology.overview import REPORT_SCHEMA
 
 FILE: Final = "cluster.yaml"
 MAX_NODES: Final = 500
 """The most nodes: the page draws each, and each case of its tests has a cluster of its own."""
+_REPORT: Final = (
+    "got the report of podberth topology show, which lacks labels of nodes; want the nodes themselves: "
+    "what podberth topology export or kubectl get nodes,configmaps -o yaml prints"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +76,8 @@ def read_cluster(text: str, namespace: str) -> SessionCluster:
     if problems:
         return _unusable(*problems)
     if len(found) == 1 and "kind" not in found[0].document:
+        if found[0].document.get("schema") == REPORT_SCHEMA:
+            return _unusable(found[0].positions.problem(FILE, ("schema",), _REPORT))
         return _simulated(found[0], namespace)
     given = [each.document for each in found]
     items = [item for each in given for item in unlist(each) if item.get("kind") != "Pod"]
@@ -83,18 +91,17 @@ def _simulated(source: PositionedDocument, namespace: str) -> SessionCluster:
     except ValidationError as error:
         found = explain(error, SuiteCluster)
         return _unusable(*(positions.problem(FILE, path, said, of_key=of_key) for path, of_key, said in found))
-    groups = cluster.topology or ()
-    for index, group in enumerate(groups):
-        if (group.shape is None) == (group.documents is None):
-            return _unusable(positions.problem(FILE, ("topology", index), "want exactly one of shape and documents"))
-    if (count := sum(each.count for each in groups)) > MAX_NODES:
+    if wrong := tuple(wrong_nodes(cluster)):
+        return _unusable(*(positions.problem(FILE, path, message) for path, message in wrong))
+    if (count := sum(each.count for each in cluster.topology or ())) > MAX_NODES:
         return _unusable(positions.problem(FILE, ("topology",), f"got {count:,} nodes, want {MAX_NODES:,} at most"))
     suite = Suite(FILE, cluster, (), source)
     try:
         given = documents(suite, _CASE, namespace)
     except UnusableError as error:
         return _unusable(positions.problem(FILE, error.path, str(error)))
-    return _cluster(given, source.document, suite)
+    # The pod's own Namespace is assumed, if the text has none, as for `podberth check`.
+    return _cluster([each for each in given if not is_assumed(each)], source.document, suite)
 
 
 def _cluster(given: Sequence[dict[str, Any]], fields: Mapping[str, Any], suite: Suite | None) -> SessionCluster:

@@ -6,7 +6,7 @@ the document, and the problem of the field. Each field by itself has been valida
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias, get_args
+from typing import Final, TypeAlias, get_args
 
 from ..cel.compile_limits import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
 from ..kube.paths import Path
@@ -39,6 +39,7 @@ MAX_CLAIM_TEMPLATES = 16
 _LITERAL = re.compile(r"""\s*(?P<quote>['"])(?P<text>[^'"\\\n]*)(?P=quote)\s*""")
 
 _SPEC: Path = ("spec",)
+DOES_NOTHING: Final = "the policy does nothing; want mutations, validations or auditAnnotations, or disabled: true"
 
 
 def refusals(policy: GPUPolicy) -> list[Refusal]:
@@ -55,7 +56,7 @@ def too_large(policy: GPUPolicy) -> bool:
 
 def _purpose(spec: Spec) -> Iterator[Refusal]:
     if not (spec.mutations or spec.validations or spec.audit_annotations or spec.disabled):
-        yield _SPEC, "the policy does nothing; want mutations, validations or auditAnnotations, or disabled: true"
+        yield _SPEC, DOES_NOTHING
 
 
 def _limits(spec: Spec) -> Iterator[Refusal]:

@@ -4,7 +4,7 @@ This module knows pydantic's error types but nothing about policies; the models 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias, get_args
 
@@ -13,12 +13,13 @@ from pydantic import BaseModel, ValidationError
 from ..errors import did_you_mean
 from ..kube.paths import Path
 from ..kube.scalars import kind_of
-from ..words import counted
+from ..words import counted, listed
 
 FieldProblem: TypeAlias = tuple[Path, bool, str]
 """The path of the problem, whether the key at the path is wrong (False: the value is wrong), and the message."""
 
 
+_MEANT: Final = re.compile(r"did you mean (\S+)\?$")
 MOST_EXPLAINED: Final = 40
 """The most problems that are explained: more than a screen. Searching similar names of 200,000 fields took 11 s."""
 
@@ -30,27 +31,43 @@ _LONGEST_NAME: Final = 80
 def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[FieldProblem]:
     """Yield the problems because of which pydantic refused a document as ``model``.
 
+    The missing fields of an object are one problem, without those that a misspelled name means.
     If there are more than MOST_EXPLAINED problems, the first problem states the number of all, and the last problems
     are left out.
     """
     found = error.errors(include_url=False)
     if len(found) > MOST_EXPLAINED:
         yield (), False, f"got {len(found):,} problems, of which {MOST_EXPLAINED} are shown; fix these first"
+    missing: dict[Path, list[str]] = {}
+    meant = set[Path]()
     for details in found[:MOST_EXPLAINED]:
         if details["type"] == "too_short" and any(each["loc"][:-1] == details["loc"] for each in found):
             continue  # pydantic counts only valid items
         path = tuple(step for step in details["loc"] if step != "[key]")
         of_key = path != details["loc"]
         if details["type"] == "extra_forbidden":
-            yield path, True, _unknown(str(path[-1]), fields_at(model, path[:-1]), model)
+            said = _unknown(str(path[-1]), fields_at(model, path[:-1]), model)
+            if match := _MEANT.search(said):
+                meant.add((*path[:-1], match[1]))
+            yield path, True, said
         elif details["type"] == "missing":
-            yield path, False, f"the field {path[-1]!r} is required"
+            missing.setdefault(path[:-1], []).append(str(path[-1]))
         elif details["type"] in ("model_type", "model_attributes_type"):
             yield path, of_key, _want_object(details["input"], fields_at(model, path))
         else:
             wording = _WORDINGS.get(details["type"])
             said = wording(details["input"], details.get("ctx") or {}) if wording else details["msg"]
             yield path, of_key, said
+    for path, names in missing.items():
+        yield from _required(path, [name for name in names if (*path, name) not in meant])
+
+
+def _required(path: Path, names: Sequence[str]) -> Iterator[FieldProblem]:
+    """Yield the problem of an object that lacks the required fields ``names``; nothing without names."""
+    if len(names) == 1:
+        yield (*path, *names), False, f"the field {names[0]!r} is required"
+    elif names:
+        yield path, False, f"the fields {listed([repr(name) for name in names])} are required"
 
 
 def of_boolean(message: str, written: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from ..errors import TopologyError
 from ..facts.object_kinds import in_namespace, kinds_of
 from ..kube.paths import Path
 from ..kube.unchecked import at
@@ -26,12 +25,11 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
     An object that names no namespace is in the pod's.
 
     Raises:
-        UnusableError: the nodes of the case cannot be made, or the case's namespace is defined twice.
+        UnusableError: the case's namespace is defined twice.
     """
     cluster = suite.cluster
-    path: Path = ("cases", suite.cases.index(case)) if case.topology is not None else ()
     groups = case.topology if case.topology is not None else cluster.topology or ()
-    nodes = [node for at, group in enumerate(groups) for node in _nodes((*path, "topology", at), group)]
+    nodes = [node for group in groups for node in _nodes(group)]
     objects = case.objects if case.objects is not None else cluster.objects or ()
     others = [in_namespace(each, namespace) if kinds_of(each) else each for each in objects]
     return [*_namespace(suite, case, namespace, [*nodes, *others]), *nodes, *others]
@@ -56,7 +54,7 @@ def with_values(suite: Suite, case: Case, policies: ParsedPolicies, namespace: s
     return changed
 
 
-def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
+def _nodes(group: Nodes) -> Iterator[Document]:
     """Yield the Nodes and topology ConfigMaps for an item of the field ``topology``."""
     if group.shape is None:
         yield from group.documents or ()
@@ -64,10 +62,7 @@ def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
     added = {key: value for key, value in group.labels.items() if value is not None}
     for number in range(group.count):
         name = f"{group.name or group.shape}-{number}"
-        try:
-            node, topology = simulate(group.shape, name, placement=added, provider=group.provider)
-        except TopologyError as error:
-            raise UnusableError(path, str(error)) from error
+        node, topology = simulate(group.shape, name, placement=added, provider=group.provider)
         labels = node["metadata"]["labels"]
         node["metadata"]["labels"] = {key: labels[key] for key in labels if group.labels.get(key, "") is not None}
         if group.taints is not None:

@@ -33,6 +33,7 @@ from ..kube.paths import Path
 from ..policy.exception_model import Time
 from ..policy.text_fields import DocumentPart
 from ..policy.wording import explain
+from ..topology.shapes import unknown
 from . import GOLDEN_SUFFIX
 from .unknown_fields import unknown_in
 
@@ -51,7 +52,7 @@ class Nodes(DocumentPart):
     """
 
     shape: str | None = None
-    count: Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)] = 1
+    count: Annotated[StrictInt, Field(ge=1)] = 1
     name: str | None = None
     provider: str | None = None
     """The provider whose labels and taint the nodes have, one of ``topology.shapes``; None: the shape's default
@@ -188,6 +189,15 @@ def _objects(suite: SuiteDocument) -> Iterator[tuple[Path, Document]]:
             yield (*path, "objects", index), each
 
 
+def wrong_nodes(cluster: SuiteCluster) -> Iterator[tuple[Path, str]]:
+    """Yield (path, message) for each entry of ``topology`` from which no nodes can be made, whatever their number."""
+    for index, nodes in enumerate(cluster.topology or ()):
+        if (nodes.shape is None) == (nodes.documents is None):
+            yield ("topology", index), "want exactly one of shape and documents"
+        elif nodes.shape is not None and (wrong := unknown(nodes.shape, nodes.provider)):
+            yield ("topology", index, wrong[0]), wrong[1]
+
+
 def _refusals(suite: SuiteDocument) -> list[tuple[Path, str]]:
     """Return (path, message) for each problem between fields of a suite, such as fields that exclude each other."""
     wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
@@ -196,9 +206,11 @@ def _refusals(suite: SuiteDocument) -> list[tuple[Path, str]]:
         *((("cases", at), case) for at, case in enumerate(suite.cases)),
     ]
     for path, cluster in clusters:
+        wrong += ((path + place, message) for place, message in wrong_nodes(cluster))
         for index, nodes in enumerate(cluster.topology or ()):
-            if (nodes.shape is None) == (nodes.documents is None):
-                wrong.append(((*path, "topology", index), "want exactly one of shape and documents"))
+            if nodes.count > MAX_COUNT:
+                found = f"got {nodes.count:,} nodes, want {MAX_COUNT:,} at most"
+                wrong.append(((*path, "topology", index, "count"), found))
     names: set[str] = set()
     for index, case in enumerate(suite.cases):
         if [case.pod, case.object, case.review].count(None) != 2:  # noqa: PLR2004 - all but one

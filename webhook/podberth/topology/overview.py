@@ -18,6 +18,8 @@ from .node import PASSING_TAINTS, Node, Taint
 from .node_picture import UNCUT, layout_of, machine_of, shape_of
 from .totals import ModelTotal, totals
 
+REPORT_SCHEMA = "podberth.io/topology-report/v1"
+"""The field ``schema`` of what ``podberth topology`` prints as JSON: about one node, a cluster, or a difference."""
 # The place of a kind is the first of these that any of its nodes carries.
 _WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 

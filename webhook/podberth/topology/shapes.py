@@ -10,13 +10,13 @@ from uuid import NAMESPACE_DNS, uuid5
 
 from ..devices import mig, mig_placement
 from ..devices.mig_tables import MigTable
-from ..errors import TopologyError
+from ..errors import TopologyError, did_you_mean
 from .codec import encode_topology
 from .node import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
 from .shape_labels import cloud_labels, mig_strategy, platform_labels, vendor_labels
 from .shape_tables import SHAPES, Provider, Shape
 
-__all__ = ["SHAPES", "simulate"]
+__all__ = ["SHAPES", "simulate", "unknown"]
 
 _CLIQUE = "nvidia.com/gpu.clique"
 
@@ -51,12 +51,10 @@ def simulate(
     Raises:
         TopologyError: there is no such shape, or the provider has no such machine.
     """
-    row = SHAPES.get(shape)
-    if row is None:
-        raise TopologyError(f"shape: got {shape!r}, want one of {', '.join(SHAPES)}")
-    where = next((one for one in row.instance_types if provider in {None, one}), None)
-    if where is None:
-        raise TopologyError(f"shape {shape}: provider: got {provider!r}, want one of {', '.join(row.instance_types)}")
+    if wrong := unknown(shape, provider):
+        raise TopologyError(": ".join(wrong))
+    row = SHAPES[shape]
+    where = next(one for one in row.instance_types if provider in {None, one})
     clique = (placement or {}).get(_CLIQUE) or f"{_uuid('fabric')}.1"
     labels = {
         **platform_labels(row, name, where),
@@ -66,6 +64,16 @@ def simulate(
         **(placement or {}),
     }
     return _node(row, name, labels, where), encode_topology(name, _topology(row, name, clique))
+
+
+def unknown(shape: str, provider: str | None) -> tuple[str, str] | None:
+    """Return ("shape" or "provider", the reason) if there is no such machine; None if there is one."""
+    if shape not in SHAPES:
+        return "shape", f"got {shape!r}, want one of {', '.join(SHAPES)}{did_you_mean(shape, SHAPES)}"
+    providers = SHAPES[shape].instance_types
+    if provider is None or provider in providers:
+        return None
+    return "provider", f"got {provider!r}, want one of {', '.join(providers)} for {shape}"
 
 
 def _uuid(seed: str) -> str:

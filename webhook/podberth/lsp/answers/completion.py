@@ -17,9 +17,10 @@ from .document import Question
 from .expression import Mention, mention_at
 from .fields import OWN, Spot
 from .language import Language, Signature, meaning_of, meaning_of_field, shown
+from .skeletons import skeleton_of
 from .text import Place, Range
 
-Kind: TypeAlias = Literal["key", "value", "variable", "field", "function"]
+Kind: TypeAlias = Literal["key", "value", "variable", "field", "function", "skeleton"]
 # A character of a name in an expression, and of a key or value of a document
 _NAME: Final = re.compile(r"\w")
 _KEY: Final = re.compile(r"[\w./-]")
@@ -39,6 +40,8 @@ class Item:
     """Markdown; empty if there is no description."""
     insert: str = ""
     """The text that replaces the typed beginning; empty if it is the label."""
+    snippet: str = ""
+    """``insert`` with the placeholders of a snippet; empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,9 @@ class Completion:
 
 def complete(question: Question) -> Completion:
     """Return the completions at a place of a document; the editor leaves out those that do not match the typed text."""
+    if (skeleton := skeleton_of(question.document)) is not None:
+        item = Item(skeleton.label, "skeleton", "", skeleton.meaning, skeleton.text, skeleton.snippet)
+        return Completion((item,), question.word)
     if question.cursor is None:
         return Completion((), Range(question.place, question.place))
     found = dict[str, Item]()

@@ -1,12 +1,12 @@
 """The findings about one open document: those of ``podberth lint``, or the problems of a test suite, with ranges.
 
-A finding with a suggestion ("did you mean X?", or "write X" for one name) has a fix.
+A finding with a suggestion ("did you mean X?", "write X" for one name, or "quote it: X") has a fix.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...cel.engine import Environment
 from ...conventions import Conventions
@@ -22,9 +22,24 @@ from .text import Place, Range, Text
 _SUITE: Final = "suite"
 """The name of the rule about test suites, in place of a lint rule."""
 _SUGGESTION: Final = re.compile(r"; (?:did you mean (?P<meant>[^?]+)\?|write (?P<written>[A-Za-z][\w.]*))$")
+_OPERATOR: Final = re.compile(r"CEL has no (?P<old>is not|\S+); write (?P<new>[&|=!<>]+)$")
+_INSTEAD: Final = re.compile(r"write (?P<new>\S+) instead of (?P<old>\S+)$")
+_TEXT: Final = re.compile(r"^(?P<old>.+) is (?:no expression|a subtraction of|no known name).* quote it: (?P<new>.+)$")
+"""The messages about a text without quotes in the place of an expression, or in one."""
+_SCALAR: Final = re.compile(
+    r"^got (?:\w+, as YAML reads )?'?(?P<old>[^']+?)'?(?: without quotes)?, want .*; "
+    r"(?:write (?P<written>[-\d{[].*)|put it in quotes(?:: (?P<quoted>.+))?|for the text .+ write (?P<text>.+))$"
+)
+"""The messages about a value of YAML that has another type."""
+_AFTER_KEY: Final = re.compile(r"[:\-,{\[]\s+$|[{\[]$")
+"""What is before a value of YAML without quotes."""
 _IN_SINGLE_QUOTES: Final = re.compile(r"[:\-,{\[]\s+'[^']*$")
 """What is before a place inside a text of YAML in single quotes, in which a quote is written twice."""
 _NAMED: Final = re.compile(r"'([^']+)'")
+
+
+_Replacement: TypeAlias = tuple[int, str, str]
+"""(The column, the text that is there, the text that replaces it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +116,56 @@ def _diagnostic(text: Text, problem: Problem, level: Level, rule: str) -> Diagno
 
 
 def _fixes(text: Text, about: Range, message: str) -> Iterator[Fix]:
-    """Yield the replacement that a message suggests, if the misspelt name stands where the problem is."""
-    suggestion = _SUGGESTION.search(message)
-    if suggestion is None:
-        return
-    line, meant = text.line(about.start.line), suggestion["meant"] or suggestion["written"]
-    if "'" in meant and _IN_SINGLE_QUOTES.search(line[: about.start.column]):
-        meant = meant.replace("'", "''")
-    for written in _NAMED.findall(message[: suggestion.start()]):
+    """Yield the replacement that a message suggests, if the mistake stands where the problem is."""
+    number, column = about.start
+    for pattern, replacements in _REPLACEMENTS:
+        if match := pattern.search(message):
+            for start, old, new in replacements(text.line(number), column, match):
+                yield Fix(Range(Place(number, start), Place(number, start + len(old))), new)
+
+
+def _names(line: str, column: int, match: re.Match[str]) -> Iterator[_Replacement]:
+    start = column + (line[column : column + 1] in ("'", '"'))
+    for written in _NAMED.findall(match.string[: match.start()]):
         for name in (written, written.rpartition(".")[2]):
-            start = about.start.column
-            start += line[start : start + 1] in ("'", '"')
             if line.startswith(name, start):
-                range_ = Range(Place(about.start.line, start), Place(about.start.line, start + len(name)))
-                yield Fix(range_, meant)
+                yield start, name, _inside(line[:column], match["meant"] or match["written"])
+
+
+def _tokens(line: str, column: int, match: re.Match[str]) -> Iterator[_Replacement]:
+    """Yield the replacement of a token of an expression, in which the problem's place may be."""
+    old = match["old"]
+    start = line.find(old, max(column - len(old) + 1, 0), column + len(old))
+    if start >= 0:
+        yield start, old, match["new"]
+
+
+def _texts(line: str, column: int, match: re.Match[str]) -> Iterator[_Replacement]:
+    if line.startswith(match["old"], column):
+        # The outer quotes are YAML's, which a value in quotes or in a block does not need.
+        new = match["new"] if _AFTER_KEY.search(line[:column]) else match["new"].strip('"')
+        yield column, match["old"], _inside(line[:column], new)
+
+
+def _scalars(line: str, column: int, match: re.Match[str]) -> Iterator[_Replacement]:
+    quote = line[column : column + 1] if line.startswith(("'", '"'), column) else ""
+    old = f"{quote}{match['old']}{quote}"
+    if re.match(rf"{re.escape(old)}\s*(?:[,\]}}#]|$)", line[column:]):
+        yield column, old, match["written"] or match["quoted"] or match["text"] or f"'{match['old']}'"
+
+
+def _inside(before: str, new: str) -> str:
+    """Return a text as YAML wants it behind ``before`` on its line."""
+    return new.replace("'", "''") if _IN_SINGLE_QUOTES.search(before) else new
+
+
+_REPLACEMENTS: Final[
+    tuple[tuple[re.Pattern[str], Callable[[str, int, re.Match[str]], Iterator[_Replacement]]], ...]
+] = (
+    (_SUGGESTION, _names),
+    (_OPERATOR, _tokens),
+    (_INSTEAD, _tokens),
+    (_TEXT, _texts),
+    (_SCALAR, _scalars),
+)
+"""The messages that name a replacement, each with a function from a line, the problem's column and the match."""

@@ -45,7 +45,10 @@ async function ask(name, kind, place) {
 
 function changed() {
   clearTimeout(timer);
-  timer = setTimeout(() => refresh(), QUIET_MILLISECONDS);
+  timer = setTimeout(() => {
+    refresh();
+    if (location.hash.length > 1) link(); // the address has carried the session so far
+  }, QUIET_MILLISECONDS);
 }
 
 // `remark` is said beside the time of the answer.
@@ -77,6 +80,7 @@ function show(answer) {
     .filter((mark) => mark.name !== "workload" && mark.level !== "note");
   at("results").replaceChildren(
     ...answer.results.map(result),
+    make("ul", {}, ...answer.unknownNamespaces.map((each) => make("li", { className: "note" }, each))),
     make("ul", {}, ...problems.map((mark) => line(mark.level, mark.name, mark.from.line + 1, mark.source, mark.message))),
   );
   at("diff").replaceChildren(...answer.diff.map((text) => make("span", { className: SIGNS[text[0]] ?? "" }, text)));
@@ -228,6 +232,10 @@ function save() {
   URL.revokeObjectURL(address);
 }
 
+function link() {
+  history.replaceState(null, "", `#${encoded(session())}`);
+}
+
 async function copy() {
   try {
     await navigator.clipboard.writeText(answered.tests.text);
@@ -264,7 +272,7 @@ async function start() {
     if (file) open(await file.text());
   });
   at("link").addEventListener("click", () => {
-    history.replaceState(null, "", `#${encoded(session())}`);
+    link();
     at("state").textContent = "the address of the page now carries the session";
   });
   at("copy").addEventListener("click", copy);
