@@ -168,7 +168,7 @@ def test_a_directory_without_policies_or_manifests_is_no_success(
     (place / "empty").mkdir()
     arguments = ["@/empty"] if name == "empty" else ["@/pods", "--policies", "@/empty"]
     code, _, talk = run(place, *arguments, capsys=capsys)
-    assert (code, "got no" in talk) == (2, True)
+    assert (code, "got no" in talk, "checked with 0" in talk) == (2, True, False)
 
 
 @pytest.mark.parametrize(
