@@ -134,7 +134,10 @@ def test_the_scope_of_gpus_needs_a_condition_that_says_so() -> None:
         ("shell.commands(['a']).size() == 1", "shell: "),
         (
             "variables.both",
-            "variables.both: expected type 'int' but found 'string'; in a native policy, the values of a list or a map have one type",
+            (
+                "variables.both: expected type 'int' but found 'string'; in a native policy, the values of a list or "
+                "a map have one type"
+            ),
         ),
     ],
 )

@@ -114,15 +114,15 @@ def _absent(kind: str, content: Mapping[str, Any], template: Template, *, named:
     """
     lacking = [each for each in containers(template.pod) if not each.body.get("image")]
     if kind in _ONCE and not text_at(template.own, "spec", "restartPolicy"):
-        place, want = ("spec", "restartPolicy"), "restartPolicy, want Never or OnFailure"
+        if not lacking:
+            place = place_of(template, ("spec", "restartPolicy"))
+            yield _lacks(kind, place, "restartPolicy, want Never or OnFailure")
     elif kind in _FOREVER and not mapping_at(content, "spec", "selector"):
-        place, want = (), "selector, want matchLabels with labels of the template"
+        if not lacking and named:  # a kustomization may add the selector to a file of a folder
+            yield _lacks(kind, ("spec",), "selector, want matchLabels with labels of the template")
     else:
         for each in lacking:
             yield _lacks(kind, place_of(template, each.path), f"image for container {each.name or 'without a name'}")
-        return
-    if not lacking and (place or named):  # the kustomization of a base may add its selector
-        yield _lacks(kind, place_of(template, place) if place else ("spec",), want)
 
 
 def _lacks(kind: str, path: Path, want: str) -> UnknownField:

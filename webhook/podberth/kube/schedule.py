@@ -46,7 +46,9 @@ def _is_range(text: str, least: int, most: int, names: Sequence[str]) -> bool:
         numbers = {name: number for number, name in enumerate(names, least)}
         start = _number(low, numbers)
         end = _number(high[0], numbers) if high else most if step else start
-    return len(high) <= 1 and len(step) <= 1 and least <= start <= end <= most and (not step or _number(*step, {}) > 0)
+    return (
+        len(high) <= 1 and len(step) <= 1 and least <= start <= end <= most and (not step or _number(step[0], {}) > 0)
+    )
 
 
 def _number(text: str, names: Mapping[str, int]) -> int:
