@@ -88,8 +88,12 @@ def _templates(report: Report) -> str:
     inside = [each for each in report.results if each.path]
     if len(inside) == len({(each.file, each.api_version, each.object_name) for each in inside}):
         return ""
-    pods = sum(each.kind == "Pod" and not each.path for each in report.results)
-    return f" with {counted(len(inside) + pods, 'pod template')}"
+    return f" with {counted(sum(map(_is_of_pods, report.results)), 'pod template')}"
+
+
+def _is_of_pods(result: Result) -> bool:
+    """Return whether a result is that of a Pod or of a pod template."""
+    return bool(result.path) or result.kind == "Pod"
 
 
 def _counted(verdict: Verdict, report: Report) -> str:
@@ -105,13 +109,13 @@ def skipped(report: Report) -> list[tuple[str, str]]:
     """Return the documents that no policy judged in pairs of a heading and the kinds with their numbers.
 
     Documents "without pods" have nothing to check. Others are "not checked": a message of theirs says why. Errors of
-    the document itself keep policies from it.
+    a template itself keep policies from it.
     """
     found: dict[str, list[Result]] = {_WITHOUT_PODS: [], _NOT_CHECKED: [], _NOT_JUDGED: []}
     for each in report.results:
         if each.verdict == "skipped":
             found[heading(each)].append(each)
-        elif each.verdict == "error" and each.kind and not any(error.policy for error in each.errors):
+        elif each.verdict == "error" and _is_of_pods(each) and not any(error.policy for error in each.errors):
             found[_NOT_JUDGED].append(each)
     return [(named, _kinds(results)) for named, results in found.items() if results]
 
