@@ -43,7 +43,7 @@ def test_each_other_node_has_its_reason() -> None:
     )
     assert nodes.reach(gpu_pod(4, nodeSelector=l4, tolerations=EVERYWHERE)).excluded == (
         out,
-        ("without the devices", ("l4-1-0", "l4-1-1")),
+        ("without the devices (want 4 nvidia.com/gpu, got 1 at most)", ("l4-1-0", "l4-1-1")),
     )
     h100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
     assert nodes.reach(gpu_pod(0, nodeSelector=h100, tolerations=EVERYWHERE)).excluded == (

@@ -116,3 +116,72 @@ def test_a_wrong_type_outside_the_template_is_an_error_and_inside_it_is_said_onc
     assert (error.line, error.field, error.message) == (5, "spec.replicas", "got string, want integer")
     [error] = one(of("Deployment", "Always").replace("image: i", "image: 3")).errors
     assert error.message == "got integer, want string"
+
+
+@pytest.mark.parametrize(
+    ("kind", "without", "said"),
+    [
+        ("Job", "      restartPolicy: Never\n", "restartPolicy, want Never or OnFailure"),
+        (
+            "Deployment",
+            '  selector: {matchLabels: {app: a, "${KEY}": b}}\n',
+            "selector, want matchLabels with labels of",
+        ),
+        ("Deployment", ", image: i", "image for container c"),
+    ],
+)
+def test_a_field_that_the_api_server_needs_is_a_warning_unless_the_file_may_be_a_patch(
+    kind: str, without: str, said: str
+) -> None:
+    whole = of(kind, "Never" if kind == "Job" else "Always")
+    result = one(whole.replace(without, ""))
+    [warning] = result.warnings
+    assert (warning.message.startswith(f"got no {said}"), result.errors) == (True, ())
+    assert warning.message.endswith(f": the API server refuses such a {kind}")
+    assert one(whole).warnings == ()
+    patch = whole.replace(without, "").replace(", image: i", "")
+    patch = patch.replace('  selector: {matchLabels: {app: a, "${KEY}": b}}\n', "").replace(
+        "      restartPolicy: Never\n", ""
+    )
+    assert one(patch).warnings == ()
+
+
+def test_a_schedule_that_the_api_server_cannot_parse_is_an_error() -> None:
+    job = """
+        apiVersion: batch/v1
+        kind: CronJob
+        metadata: {name: a}
+        spec:
+          schedule: SCHEDULE
+          jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}
+    """
+    [error] = one(job.replace("SCHEDULE", "every day")).errors
+    assert (error.field, error.line) == ("spec.schedule", 6)
+    assert error.message == "got 'every day', want five fields such as '0 3 * * 1', or a name such as @daily"
+    assert one(job.replace("SCHEDULE", "'{{ schedule }}'")).errors == ()
+
+
+def test_the_quantities_of_claims_are_checked() -> None:
+    claims = "[{metadata: {name: data}, spec: {resources: {requests: {storage: 10Gb}}}}]"
+    [error] = one(MOUNTS.replace("[{metadata: {name: data}}]", claims).replace("dshn", "dshm")).errors
+    assert error.field == "spec.volumeClaimTemplates[0].spec.resources.requests.storage"
+    assert error.message == 'got "10Gb", want a quantity such as 2, 500m or 10Gi'
+
+
+def test_the_volumes_of_a_template_are_those_of_the_document() -> None:
+    volumes = "[{name: dshm, emptyDir: {sizeLimit: 8Gb}}, {name: dshm}]"
+    errors = one(MOUNTS.replace("[{name: dshm}]", volumes).replace("dshn", "dshm")).errors
+    below = "spec.template.spec.volumes"
+    assert [each.field for each in errors] == [f"{below}[0].emptyDir.sizeLimit", f"{below}[1].name"]
+    assert errors[1].message == "got dshm for two volumes, want a name for each"
+
+
+def test_a_medium_that_no_kubelet_knows_is_a_warning() -> None:
+    def found(medium: str) -> list[str]:
+        text = MOUNTS.replace("[{name: dshm}]", f"[{{name: dshm, emptyDir: {{medium: {medium}}}}}]")
+        return [each.message for each in one(text.replace("dshn", "dshm")).warnings if "kubelet" in each.message]
+
+    assert found("memory") == [
+        "got memory, which no kubelet can mount, so the pod never starts; want Memory or HugePages"
+    ]
+    assert [found(each) for each in ("Memory", "HugePages-1Gi", "''", "'${MEDIUM}'")] == [[], [], [], []]

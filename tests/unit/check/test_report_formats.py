@@ -106,10 +106,25 @@ def test_what_several_templates_of_a_document_have_is_said_once() -> None:
 def test_what_only_admission_writes_is_in_the_verdict() -> None:
     wrote = (Wrote(policy="gpu-tolerations", recorded={}, reason="tolerates nvidia.com/gpu"),)
     result = replace(report().results[0], verdict="unchanged", changes=(), wrote=wrote)
-    plain = replace(result, wrote=(), warnings=(), notes=())
+    plain = replace(result, name="plain", wrote=(), warnings=(), notes=())
     head, *_, last = text.lines(Report(results=(result, plain), files=1, documents=2))
     assert head.spans[-1].text == "unchanged here, changed on admission"
     assert last.spans[0].text.startswith("2 documents in 1 file: 2 unchanged (1 of them changed on admission)")
+
+
+def test_the_summary_counts_templates_and_names_what_errors_keep_from_policies() -> None:
+    one = replace(report().results[0], verdict="error", denials=(), path="spec.a", changes=(), notes=(), warnings=())
+    error = Finding(policy="", message="got 1Gb", field="", line=1)
+    two = replace(one, path="spec.b", errors=(error,))
+    *_, last, heading = text.lines(Report(results=(one, two), files=1, documents=1))
+    assert last.spans[0].text == "1 document with 2 pod templates in 1 file: 2 errors"
+    assert [each.text for each in heading.spans] == [
+        "not judged by policies until the errors are fixed: ",
+        f"2 {one.api_version} {one.kind}",
+    ]
+    of_a_policy = replace(two, errors=(replace(error, policy="few"),))
+    *_, last = text.lines(Report(results=(of_a_policy,), files=1, documents=1))
+    assert last.spans[0].text == "1 document in 1 file: 1 error"
 
 
 def test_colour_is_all_that_differs_and_every_colour_ends() -> None:

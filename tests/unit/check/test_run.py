@@ -71,7 +71,7 @@ def test_a_policy_that_fails_under_failure_policy_fail_denies() -> None:
     lenient = policy(
         "lenient", "\n  failurePolicy: Ignore\n  mutations:\n  - labels: {a: \"object.metadata.annotations['no']\"}"
     )
-    result = one(GPU_POD, by=snapshot(lenient))
+    result = one(GPU_POD.replace("main", "main\n    image: i"), by=snapshot(lenient))
     assert (result.verdict, [each.policy for each in result.warnings]) == ("unchanged", ["lenient"])
 
 
@@ -383,9 +383,9 @@ def test_a_choice_of_nodes_that_contradicts_itself_is_a_warning_at_its_line() ->
         nodeSelectorTerms:
         - matchExpressions: [{key: zone, operator: In, values: [b]}]
 """
-    chosen = GPU_POD + "  nodeSelector: {zone: a}" + affinity
+    chosen = GPU_POD.replace("main", "main\n    image: i") + "  nodeSelector: {zone: a}" + affinity
     [warning] = one(chosen).warnings
-    assert (warning.field, warning.policy, warning.line) == ("spec.nodeSelector", "", 11)
+    assert (warning.field, warning.policy, warning.line) == ("spec.nodeSelector", "", 12)
     assert warning.message == (
         "no node meets both zone in (a) and zone in (b), so the pod never starts; remove one of them"
     )

@@ -93,7 +93,11 @@ def test_simulated_machines_are_a_topology(place: Path, capsys: pytest.CaptureFi
     assert (code, report["results"][0]["verdict"]) == (0, "mutated")
     assert "no node is known" not in talk
     assert main(["check", f"{place}/pods", "--simulate", "hgx"]) == 2
-    assert "shape: got 'hgx', want one of hgx-h100-8" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "--simulate: got 'hgx', want one of these" in said
+    assert "  gb200-tray             4 NVIDIA GB200, NVLink across nodes\n" in said
+    assert "  t4-shared              1 Tesla T4, 4 shares each\n" in said
+    assert "  dgx-a100-8-mig-single  8 NVIDIA A100-SXM4-40GB, MIG strategy single\n" in said
 
 
 def test_without_a_folder_the_policies_are_those_in_policies_or_the_shipped_ones(
@@ -168,7 +172,7 @@ def test_a_directory_without_policies_or_manifests_is_no_success(
     (place / "empty").mkdir()
     arguments = ["@/empty"] if name == "empty" else ["@/pods", "--policies", "@/empty"]
     code, _, talk = run(place, *arguments, capsys=capsys)
-    assert (code, "got no" in talk) == (2, True)
+    assert (code, "got no" in talk, "checked with 0" in talk) == (2, True, False)
 
 
 @pytest.mark.parametrize(

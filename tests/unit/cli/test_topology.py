@@ -442,7 +442,7 @@ def test_heartbeats_are_held_against_the_time_that_is_given(
     ("arguments", "said"),
     [
         (["show"], "one of the arguments --topology --simulate is required"),
-        (["show", "--simulate", "l4"], "shape: got 'l4', want one of"),
+        (["show", "--simulate", "l4"], "--simulate: got 'l4', want one of these; did you mean l4-4?"),
         (["show", "--simulate", "l4-1:x"], "want SHAPE or SHAPE:COUNT"),
         (["show", "--simulate", f"l4-1:{'9' * 5000}"], "want SHAPE or SHAPE:COUNT"),
         (["show", "--simulate", "l4-1:0"], "want SHAPE or SHAPE:COUNT"),

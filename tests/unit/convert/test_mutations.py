@@ -154,7 +154,7 @@ def test_the_way_back_writes_the_same(name: str) -> None:
         (
             "tolerations: \"[{'key': 'a', 'tolerationSeconds': 5}]\"",
             ".tolerations",
-            "expected type 'string' but found 'int'",
+            "expected type 'string' but found 'int'; in a native policy, the values of a list or a map have one type",
         ),
         ("applyConfiguration: \"{'spec': {'contaners': []}}\"", ".applyConfiguration", "Object: unknown field"),
         (

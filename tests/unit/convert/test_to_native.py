@@ -132,7 +132,13 @@ def test_the_scope_of_gpus_needs_a_condition_that_says_so() -> None:
         ("gpu.kind != 'claim'", "gpu.kind: whether a claim is for accelerators is not in the pod"),
         ("gpu.requests.size() == 1", "gpu.requests: "),
         ("shell.commands(['a']).size() == 1", "shell: "),
-        ("variables.both", "variables.both: expected type 'int' but found 'string'"),
+        (
+            "variables.both",
+            (
+                "variables.both: expected type 'int' but found 'string'; in a native policy, the values of a list or "
+                "a map have one type"
+            ),
+        ),
     ],
 )
 def test_a_validation_that_cannot_be_said_is_named_at_its_place(expression: str, why: str) -> None:

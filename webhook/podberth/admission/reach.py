@@ -4,7 +4,7 @@ Devices, taints, nodeSelector and required node affinity are compared; CPU and m
 nodes are left out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +114,7 @@ class ReachableCluster:
             else:
                 continue
             found[why].append(name)
+        details[_DEVICES] = set(_lacking(totals, [self._nodes[name].durable for name in found[_DEVICES]]))
         return tuple(
             (f"{why} ({named(sorted(details[why]))})" if details[why] else why, tuple(names))
             for why, names in found.items()
@@ -135,6 +136,14 @@ class ReachableCluster:
         best = max(scores.values(), default=0)
         preferred = tuple(name for name in names if scores[name] == best)
         return preferred if best > 0 and len(preferred) < len(names) else ()
+
+
+def _lacking(totals: tuple[tuple[str, int], ...], offers: Collection[Mapping[str, int]]) -> Iterator[str]:
+    """Yield for each resource of which a node offers less than ``totals`` how much is asked, and the largest offer."""
+    for resource, units in totals:
+        amounts = [each.get(resource, 0) for each in offers]
+        if min(amounts, default=units) < units:
+            yield f"want {units} {resource}, got {max(amounts)} at most"
 
 
 def _repelling(node: Node, tolerations: list[Mapping[str, Any]]) -> list[Taint]:

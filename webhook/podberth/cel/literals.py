@@ -14,6 +14,7 @@ from .types import OPTIONAL, CelType
 
 # The one function whose list may be of several types (cel-go ext/strings.go).
 _EXEMPT: Final = "format"
+_ONE_TYPE: Final = "in a native policy, the values of a list or a map have one type"
 
 
 def mixed_literals(checked: Node) -> Iterator[CelProblem]:
@@ -40,5 +41,6 @@ def _differing(checked: Node, elements: list[tuple[Node, bool]]) -> Iterator[Cel
         kinds.append(kind.parameters[0] if optional and kind.name == OPTIONAL else kind)
     for (element, _), kind in zip(elements, kinds, strict=True):
         if kind != kinds[0]:
-            yield CelProblem(*ast.position(checked, element.id), f"expected type '{kinds[0]}' but found '{kind}'")
+            message = f"expected type '{kinds[0]}' but found '{kind}'; {_ONE_TYPE}"
+            yield CelProblem(*ast.position(checked, element.id), message)
             return

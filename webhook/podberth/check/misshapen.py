@@ -38,7 +38,7 @@ def misshapen(template: Template, api_version: str, *, named: bool) -> Iterator[
         what = "placeholders" if len(unfilled) > 1 else "the placeholder"
         found.insert(0, (f"got {what} {shown([*unfilled])}; {advice(first, api_version)}", unfilled[first]))
     if not found:
-        found += [(wrong, place_of(template, path)) for path, wrong in refused(template.pod)]
+        found += [(wrong, place_of(template, path)) for path, wrong in refused(template.pod, template.own)]
     if not found and named and api_version in _BUILT_IN and not (template.pod.get("spec") or {}).get("containers"):
         found.append(("got no containers, want at least one", place_of(template, ("spec", "containers"))))
     yield from found

@@ -14,6 +14,7 @@ from ..kube.object_names import is_qualified
 from ..kube.paths import Path
 from ..kube.pod import containers, repeated_names, spec
 from ..kube.quantity import parse_count, parse_quantity
+from ..kube.unchecked import mapping_at, text_at
 from ..kube.walk import values
 
 # One placeholder: $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@.
@@ -166,11 +167,12 @@ def _is_number(path: Path) -> bool:
     return path[-1] in _NUMBERS or path[-2:-1] in QUANTITY_HOLDERS
 
 
-def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def refused(pod: dict[str, Any], own: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield (path, problem) for each name and each quantity in a pod that the API server would refuse.
 
-    The names of containers and resources are checked. Source: validateContainers, validateResourceName,
-    ValidateResourceQuantityValue and validateEmptyDirVolumeSource (kubernetes pkg/apis/core/validation).
+    The names of containers, resources and volumes are checked; the volumes are those of ``own``, the pod with only the
+    fields that the document states. Source: validateContainers, validateResourceName, ValidateResourceQuantityValue,
+    ValidateVolumes and validateEmptyDirVolumeSource (kubernetes pkg/apis/core/validation).
     """
     for container in repeated_names(pod):
         got = container.name or "no name"
@@ -183,12 +185,18 @@ def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
         for holder, amounts in (("limits", limits), ("requests", asked)):
             for resource, amount in amounts.items():
                 is_whole = "/" in resource and _NATIVE_DOMAIN not in resource
-                if wrong := _wrong_name(resource) or _wrong_amount(amount, is_whole=is_whole):
+                if wrong := _wrong_name(resource) or wrong_amount(amount, is_whole=is_whole):
                     yield (*container.path, "resources", holder, resource), wrong
-    for at, volume in enumerate(spec(pod).get("volumes") or ()):
-        directory = volume.get("emptyDir") if isinstance(volume, dict) else None
-        if isinstance(directory, dict) and (wrong := _wrong_amount(directory.get("sizeLimit"))):
-            yield ("spec", "volumes", at, "emptyDir", "sizeLimit"), wrong
+    names: set[str] = set()
+    for at, volume in enumerate(spec(own).get("volumes") or ()):
+        path = ("spec", "volumes", at)
+        name = text_at(volume, "name")
+        if name in names:
+            yield (*path, "name"), f"got {name:.63} for two volumes, want a name for each"
+        names |= {name} - {""}
+        directory = mapping_at(volume, "emptyDir")
+        if wrong := wrong_amount(directory.get("sizeLimit")):
+            yield (*path, "emptyDir", "sizeLimit"), wrong
 
 
 def _wrong_name(resource: str) -> str:
@@ -204,7 +212,7 @@ def _wrong_name(resource: str) -> str:
     return f"got the resource {resource:.80}, which is no name for the API server, want {want}"
 
 
-def _wrong_amount(amount: object, *, is_whole: bool = False) -> str:
+def wrong_amount(amount: object, *, is_whole: bool = False) -> str:
     """Return the problem of a resource's quantity; empty if the quantity is valid. Null means zero."""
     try:
         if amount is None or (parse_count(amount) if is_whole else parse_quantity(amount)) >= 0:

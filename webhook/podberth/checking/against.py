@@ -126,7 +126,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
         report=report,
         texts={},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
-        notes=(policies.counted(snapshot), *assumptions(report)),
+        notes=(*policies.counted(snapshot, problems), *assumptions(report)),
         talk=(
             *(natives.talk() if natives else ()),
             *gathered.talk,

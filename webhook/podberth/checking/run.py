@@ -164,11 +164,15 @@ class Policies:
     def _files(self) -> ParsedPolicies:
         return parse_policies(self.texts, others_of(self.texts))
 
-    def counted(self, snapshot: Snapshot) -> str:
-        """Return a line for the user that says how many policies the snapshot has, and where the policies come from."""
+    def counted(self, snapshot: Snapshot, problems: Collection[Problem]) -> Iterator[str]:
+        """Yield a line for the user that says how many policies the snapshot has, and where the policies come from.
+
+        Nothing is yielded if the snapshot has no policy because of ``problems``, which say so themselves.
+        """
         count = len(snapshot.policies)
         alone = f", {ALONE}" if self.alone else ""
-        return f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}{alone}"
+        if count or not problems:
+            yield f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}{alone}"
 
 
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
@@ -267,7 +271,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         texts={each.file: text for each, text in done},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
         notes=(
-            policies.counted(snapshot),
+            *policies.counted(snapshot, problems),
             *(natives.talk() if natives else ()),
             *(() if request.objects else (_NO_NODE,)),
             *assumptions(found),

@@ -1,4 +1,4 @@
-"""The text of ``podberth explain --brief`` about policies: the writes, then why each other policy says nothing."""
+"""The text of ``podberth explain --brief`` about policies: the writes, and why each other policy says nothing."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,17 +12,21 @@ _CONDITION = "spec.matchConditions["
 _SHOWN_ELSEWHERE = ("mutate", "deny", "warn")
 
 
-def lines(policies: Sequence[Explained], width: int) -> Iterator[Line]:
-    """Yield the lines about the policies of an explanation, each at most ``width`` columns wide."""
+def effects(policies: Sequence[Explained], width: int) -> Iterator[Line]:
+    """Yield the lines about what the policies of an explanation do, each at most ``width`` columns wide."""
     for policy in policies:
         for label, text in dict.fromkeys(_effects(policy.askings)):
             yield _row(Span(f"{policy.policy} {label}", "green"), text, width)
+
+
+def without_effect(policies: Sequence[Explained], width: int) -> Iterator[Line]:
+    """Yield the lines about the policies that do nothing, each at most ``width`` columns wide."""
     silent = [each.policy for each in policies if _applies(each.askings) and not _acts(each.askings)]
     if silent:
-        yield Line((Span("apply, and change nothing: "), Span(", ".join(silent))), 2)
+        yield Line((Span(f"apply, and change nothing ({len(silent)}): "), Span(", ".join(silent))), 2)
     others = [each for each in policies if not _applies(each.askings) and each.askings and not _acts(each.askings)]
     if others:
-        yield Line((Span("do not apply:"),))
+        yield Line((Span(f"do not apply ({len(others)}):"),))
     longest = max((columns(each.policy) for each in others), default=0)
     for each in others:
         name = f"  {each.policy}{' ' * (longest - columns(each.policy))}"

@@ -37,7 +37,7 @@ def _show(subject: ExplainedPod, terminal: Terminal, *, brief: bool) -> None:
     name = f"{subject.kind} {whose}" + (f" {subject.path}" if subject.path else "")
     verdict = Span(explanation.verdict, _VERDICTS[explanation.verdict])
     terminal.put([Line((Span(f"{subject.file}:{subject.line} {name}: ", "bold"), verdict))])
-    terminal.put((explain_brief.lines if brief else _trees)(explanation.policies, terminal.width))
+    terminal.put((explain_brief.effects if brief else _trees)(explanation.policies, terminal.width))
     for line in explanation.denial.splitlines():
         terminal.paragraph(line, "bold red", first=[Span("denied:  ", "bold red")])
     for warning in explanation.warnings:
@@ -47,6 +47,8 @@ def _show(subject: ExplainedPod, terminal: Terminal, *, brief: bool) -> None:
     if subject.is_pod:
         _show_nodes(subject, terminal)
     terminal.put([Line((Span("verdict: "), verdict))])
+    if brief:
+        terminal.put(explain_brief.without_effect(explanation.policies, terminal.width))
 
 
 def _trees(policies: Iterable[Explained], width: int) -> Iterator[Line]:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from ..facts.cluster import ClusterFacts, collect
 from ..facts.object_kinds import Document
 from ..files.loading import read_topology, read_topology_with_holdings
 from ..topology.holdings import Holdings
+from ..topology.shape_labels import mig_strategy
 from ..topology.shapes import SHAPES, simulate
 from .access import SUGGESTED
 
@@ -38,8 +39,8 @@ def facts_of(arguments: argparse.Namespace) -> ClusterFacts | None:
     """Return the facts of the cluster that the flags describe; None without a flag.
 
     Raises:
-        TopologyError: the snapshot cannot be read or has no Node, or a shape does not exist.
-        UsageError: the value of --simulate is invalid.
+        TopologyError: the snapshot cannot be read or has no Node.
+        UsageError: the value of --simulate is invalid, or a shape does not exist.
     """
     if arguments.simulate is not None:
         return collect(documents_of(arguments.simulate), now=None)
@@ -60,8 +61,7 @@ def documents_of(text: str) -> list[Document]:
     """Return the Node and the topology ConfigMap of each machine in the text ``SHAPE[:COUNT],…`` of --simulate.
 
     Raises:
-        TopologyError: a shape does not exist.
-        UsageError: the text is not of that form, or there are too many machines.
+        UsageError: the text is not of that form, a shape does not exist, or there are too many machines.
     """
     return [document for pair in _machines(text) for document in pair]
 
@@ -72,8 +72,21 @@ def _machines(text: str) -> Iterator[tuple[Document, Document]]:
         shape, colon, count = part.strip().partition(":")
         if colon and not _COUNT.fullmatch(count):
             raise UsageError(f"--simulate: got {part!r}, want SHAPE or SHAPE:COUNT, the count from 1 on")
+        if shape not in SHAPES:
+            near, listing = did_you_mean(shape, SHAPES), "\n".join(_described())
+            raise UsageError(f"--simulate: got {shape!r}, want one of these{near}\n{listing}")
         wanted[shape] += int(count or 1)
     if wanted.total() > _MOST:
         raise UsageError(f"--simulate: got {wanted.total()} machines, want {_MOST} at most")
     for shape, number in wanted.items():
         yield from (simulate(shape, f"{shape}-{index}") for index in range(number))
+
+
+def _described() -> Iterator[str]:
+    """Yield a line for each shape: the name, and its GPUs with the parts in which a device plugin offers them."""
+    longest = max(map(len, SHAPES))
+    for name, row in SHAPES.items():
+        parts = f", MIG strategy {mig_strategy(row)}" if row.cut else ""
+        parts += f", {row.replicas} shares each" if row.replicas > 1 else ""
+        parts += ", NVLink across nodes" if row.fabric else ""
+        yield f"  {name:{longest}}  {row.gpus} {row.model.product}{parts}"

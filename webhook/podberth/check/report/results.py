@@ -12,6 +12,7 @@ from ..result import RECORD, VERDICTS, DocumentChange, Finding, Report, Result, 
 STDIN = "-"
 _WITHOUT_PODS: Final = "without pods"
 _NOT_CHECKED: Final = "not checked"
+_NOT_JUDGED: Final = "not judged by policies until the errors are fixed"
 
 
 def title(result: Result) -> str:
@@ -78,8 +79,21 @@ def summary(report: Report) -> str:
     said = [_counted(verdict, report) for verdict in VERDICTS if report.count(verdict)]
     warnings = sum(len(result.warnings) for result in report.results)
     said += [counted(warnings, "warning")] if warnings else []
-    found = f"{counted(report.documents, 'document')} in {counted(report.files, 'file')}"
+    found = f"{counted(report.documents, 'document')}{_templates(report)} in {counted(report.files, 'file')}"
     return f"{found}: {', '.join(said)}" if said else f"{found}: nothing to check"
+
+
+def _templates(report: Report) -> str:
+    """Return the number of pod templates if a document has several, as the verdicts are those of templates."""
+    inside = [each for each in report.results if each.path]
+    if len(inside) == len({(each.file, each.api_version, each.object_name) for each in inside}):
+        return ""
+    return f" with {counted(sum(map(_is_of_pods, report.results)), 'pod template')}"
+
+
+def _is_of_pods(result: Result) -> bool:
+    """Return whether a result is that of a Pod or of a pod template."""
+    return bool(result.path) or result.kind == "Pod"
 
 
 def _counted(verdict: Verdict, report: Report) -> str:
@@ -92,14 +106,17 @@ def _counted(verdict: Verdict, report: Report) -> str:
 
 
 def skipped(report: Report) -> list[tuple[str, str]]:
-    """Return the skipped documents in pairs of a heading and the kinds with their numbers; empty if none was skipped.
+    """Return the documents that no policy judged in pairs of a heading and the kinds with their numbers.
 
-    Documents "without pods" have nothing to check. Others are "not checked": a message of theirs says why.
+    Documents "without pods" have nothing to check. Others are "not checked": a message of theirs says why. Errors of
+    a template itself keep policies from it.
     """
-    found: dict[str, list[Result]] = {_WITHOUT_PODS: [], _NOT_CHECKED: []}
+    found: dict[str, list[Result]] = {_WITHOUT_PODS: [], _NOT_CHECKED: [], _NOT_JUDGED: []}
     for each in report.results:
         if each.verdict == "skipped":
             found[heading(each)].append(each)
+        elif each.verdict == "error" and _is_of_pods(each) and not any(error.policy for error in each.errors):
+            found[_NOT_JUDGED].append(each)
     return [(named, _kinds(results)) for named, results in found.items() if results]
 
 
