@@ -7,6 +7,7 @@ import pytest
 from checking import checked, one, shipped
 from podberth.check.run import CheckSettings, check
 from podberth.check.sources import read
+from podberth.check.unknown_fields import MOST_UNKNOWN
 
 MOUNTS = """\
 apiVersion: apps/v1
@@ -185,3 +186,10 @@ def test_a_medium_that_no_kubelet_knows_is_a_warning() -> None:
         "got memory, which no kubelet can mount, so the pod never starts; want Memory or HugePages"
     ]
     assert [found(each) for each in ("Memory", "HugePages-1Gi", "''", "'${MEDIUM}'")] == [[], [], [], []]
+
+
+def test_the_first_of_many_broken_rules_are_named_and_the_others_left_out() -> None:
+    mounts = "".join(f"        - {{name: a{at}, mountPath: /{at}}}\n" for at in range(MOST_UNKNOWN + 5))
+    result = one(MOUNTS.replace("        - {name: data, mountPath: /a}\n", mounts))
+    assert len(result.errors) == MOST_UNKNOWN + 1
+    assert result.errors[-1].message.startswith("got more than 200 unknown fields and values")

@@ -6,6 +6,7 @@ error, but becomes a result.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final
 
 from ..admission.groups import wrong_in_workload
@@ -47,7 +48,7 @@ from .removed_versions import removed_version
 from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
 from .sources import Document, Source, SourceFile
 from .template_paths import all_inside, apart, innermost, is_of
-from .unknown_fields import UnknownField, unknown_fields_in
+from .unknown_fields import UnknownField, first_of, unknown_fields_in
 from .unknown_kinds import why_without_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
@@ -269,12 +270,14 @@ class _Object:
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
-        """Return the object's unknown fields; empty if the object is from the API server or never reaches podberth."""
+        """Return the object's unknown fields and broken rules.
+
+        Empty if the object is from the API server or never reaches podberth.
+        """
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
-        every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
-        every += broken_rules(self.content, found, named=self.named)
-        return list(dict.fromkeys(every))  # two roles may have the same template
+        unknown = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
+        return first_of(chain(unknown, broken_rules(self.content, found, named=self.named)))
 
     def _note_placeholders(self, results: list[Result]) -> None:
         """Add notes to the first result if the name or the namespace of the object is a placeholder."""

@@ -8,7 +8,6 @@ found.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..kinds import forms
@@ -21,7 +20,10 @@ from .misspelt_fields import misspelt_fields
 from .numbers import holds_placeholder, is_placeholder
 
 MOST_UNKNOWN: Final = 200
-"""The maximum number of an object's unknown fields that are reported; finding the lines of 200,000 fields took 25 s."""
+"""The maximum number of an object's unknown fields and broken rules that are reported.
+
+Finding the lines of 200,000 fields took 25 s.
+"""
 _POD_SPEC: Final = "io.k8s.api.core.v1.PodSpec"
 _CONTAINER: Final = "io.k8s.api.core.v1.Container"
 _POD_TEMPLATE: Final = Schema(kind="message", message="io.k8s.api.core.v1.PodTemplateSpec")
@@ -40,19 +42,27 @@ class UnknownField(NamedTuple):
     """
 
 
-def unknown_fields_in(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> list[UnknownField]:
-    """Return the unknown fields of an object with pod templates; fields outside the templates come first.
+def first_of(found: Iterable[UnknownField]) -> list[UnknownField]:
+    """Return the results of ``found``, each once, since two roles may have the same template.
 
-    If there are more than MOST_UNKNOWN fields, the last result says that further fields are left out.
+    If there are more than MOST_UNKNOWN, the last result says that further ones are left out.
     """
-    first = list(islice(_unknown_fields(content, found, schema), MOST_UNKNOWN + 1))
+    seen: dict[UnknownField, None] = {}
+    for each in found:
+        seen[each] = None
+        if len(seen) > MOST_UNKNOWN:
+            break
+    first = list(seen)
     if len(first) > MOST_UNKNOWN:
         message = f"got more than {MOST_UNKNOWN} unknown fields and values; the first are shown, fix these first"
         first[-1] = first[-1]._replace(message=message)
     return first
 
 
-def _unknown_fields(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> Iterator[UnknownField]:
+def unknown_fields_in(
+    content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema
+) -> Iterator[UnknownField]:
+    """Yield the unknown fields of an object with pod templates; fields outside the templates come first."""
     definitions = {**schema.definitions, **workload_definitions()}
     whole: list[Path] = []
     for path, each in objects_in(content):
