@@ -245,6 +245,18 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             "the system that places the gang: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "
             "`coscheduling`, `yunikorn` or `plain`; a pod without a gang has a value, too"
         ),
+        "gang.job": (
+            "what the pod's Job says about failures; a pod without a gang has it, too. Absent if the pod is of no Job, "
+            "an operator such as JobSet makes the Job, or the Job is not known: ask `has(gang.job)`"
+        ),
+        "gang.job.retries": (
+            "the number of pods that may fail before the Job fails: `backoffLimit`, 6 without one; with "
+            "`backoffLimitPerIndex`, a number above all others"
+        ),
+        "gang.job.pods": "`completions` of the Job, or else its `parallelism`",
+        "gang.job.ignoresDisruptions": (
+            "the Job has a podFailurePolicy by which a drain, an eviction or a preemption of a pod is no failure"
+        ),
     },
     "cel-topology": {
         "topology.known": (
