@@ -36,7 +36,7 @@ def test_a_variable_that_does_not_compile_is_reported_once_and_not_of_whoever_us
     ("path", "depends"),
     [
         (("gang", "job"), True),
-        (("gang", "job", "retries"), True),
+        (("gang", "job", "backoffLimit"), True),
         (("gang", "size"), True),
         (("gang", "role"), False),
     ],

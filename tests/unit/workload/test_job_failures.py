@@ -27,20 +27,20 @@ def said(**fields: Any) -> JobFailures | None:
 
 
 def test_a_job_has_the_api_servers_defaults() -> None:
-    assert said() == JobFailures(retries=6, pods=1, ignores_disruptions=False)
+    assert said() == JobFailures(6, 1, 1, ignores_disruptions=False)
 
 
 @pytest.mark.parametrize(
-    ("fields", "retries", "pods"),
+    ("fields", "numbers"),
     [
-        ({"backoffLimit": 0}, 0, 1),
-        ({"parallelism": 8}, 6, 8),
-        ({"parallelism": 8, "completions": 100, "backoffLimit": 3}, 3, 100),
-        ({"backoffLimitPerIndex": 0, "completionMode": "Indexed", "completions": 4}, 2**31 - 1, 4),
+        ({"backoffLimit": 0}, (0, 1, 1)),
+        ({"parallelism": 8}, (6, 8, 8)),
+        ({"parallelism": 8, "completions": 100, "backoffLimit": 3}, (3, 100, 8)),
+        ({"backoffLimitPerIndex": 0, "completionMode": "Indexed", "completions": 4}, (2**31 - 1, 4, 1)),
     ],
 )
-def test_a_job_fails_after_more_failures_than_its_backoff_limit(fields: JSON, retries: int, pods: int) -> None:
-    assert said(**fields) == JobFailures(retries, pods, ignores_disruptions=False)
+def test_a_job_fails_after_more_failures_than_its_backoff_limit(fields: JSON, numbers: tuple[int, int, int]) -> None:
+    assert said(**fields) == JobFailures(*numbers, ignores_disruptions=False)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_of_a_job_with_a_placeholder_for_a_number_nothing_is_known(field: str) -
 def test_a_cron_job_says_it_for_the_jobs_that_it_makes() -> None:
     document = cron_job(gpu_pod())
     document["spec"]["jobTemplate"]["spec"]["podFailurePolicy"] = IGNORES
-    assert of(document) == JobFailures(retries=6, pods=1, ignores_disruptions=True)
+    assert of(document) == JobFailures(6, 1, 1, ignores_disruptions=True)
 
 
 def test_what_is_kept_of_a_job_says_the_same() -> None:
@@ -78,7 +78,7 @@ def test_what_is_kept_of_a_job_says_the_same() -> None:
     uid = made.owner_uid
     kept = keep(LOOKED_UP["batch/v1", "Job"], {**document, "metadata": {**document["metadata"], "uid": uid}})
     assert kept is not None
-    assert gang_of(made.pod, "default", {uid: kept}).job == JobFailures(0, 1, ignores_disruptions=True)
+    assert gang_of(made.pod, "default", {uid: kept}).job == JobFailures(0, 1, 1, ignores_disruptions=True)
     maker = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "name": "s", "uid": "s", "controller": True}
     kept["metadata"]["ownerReferences"] = [maker]
     assert gang_of(made.pod, "default", {uid: kept}).job is None  # an operator has fields of its own for failures
@@ -98,4 +98,4 @@ def test_without_the_job_or_for_another_kind_of_job_it_is_absent() -> None:
 def test_policies_see_the_fields_by_their_names() -> None:
     [made] = templates(job(gpu_pod()), namespace="default")
     job_of = gang_of(made.pod, "default", made.owners).as_cel()["job"]
-    assert job_of == {"retries": 6, "pods": 1, "ignoresDisruptions": False}
+    assert job_of == {"backoffLimit": 6, "completions": 1, "parallelism": 1, "ignoresDisruptions": False}

@@ -83,20 +83,26 @@ def job_pods(spec: object) -> int:
 class JobFailures:
     """The fields of a Job that decide when failures of its pods make the Job fail."""
 
-    retries: int
-    """The number of pods that may fail before the Job fails; LARGEST_SIZE if each index has retries of its own."""
-    pods: int
-    """The number of pods of a Job that has no failures."""
+    backoff_limit: int
+    """The number of pods that may fail before the Job fails; LARGEST_SIZE if each index has a limit of its own."""
+    completions: int
+    """The number of pods of a Job without failures: ``parallelism`` if the Job has no ``completions``."""
+    parallelism: int
     ignores_disruptions: bool
     """Whether a pod that is evicted, preempted or drained is no failure."""
 
     def as_cel(self) -> dict[str, Any]:
         """Return the value of the field ``job`` of the CEL variable ``gang``."""
-        return {"retries": self.retries, "pods": self.pods, "ignoresDisruptions": self.ignores_disruptions}
+        return {
+            "backoffLimit": self.backoff_limit,
+            "completions": self.completions,
+            "parallelism": self.parallelism,
+            "ignoresDisruptions": self.ignores_disruptions,
+        }
 
 
 # pkg/apis/batch/v1/defaults.go SetDefaults_Job
-_RETRIES: Final = 6
+_BACKOFF_LIMIT: Final = 6
 
 
 def failures_of(pod: Subject) -> JobFailures | None:
@@ -118,9 +124,11 @@ def failures_of(pod: Subject) -> JobFailures | None:
     if not isinstance(spec, Mapping) or unread(*numbers):
         return None
     limit, parallelism, completions = numbers
+    parallel = count(parallelism, 1)
     return JobFailures(
-        retries=LARGEST_SIZE if spec.get("backoffLimitPerIndex") is not None else count(limit, _RETRIES),
-        pods=count(completions, count(parallelism, 1)),
+        backoff_limit=LARGEST_SIZE if spec.get("backoffLimitPerIndex") is not None else count(limit, _BACKOFF_LIMIT),
+        completions=count(completions, parallel),
+        parallelism=parallel,
         ignores_disruptions=any(map(_ignores_disruptions, list_at(spec, "podFailurePolicy", "rules"))),
     )
 

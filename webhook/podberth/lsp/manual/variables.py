@@ -249,11 +249,12 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             "what the pod's Job says about failures; a pod without a gang has it, too. Absent if the pod is of no Job, "
             "an operator such as JobSet makes the Job, or the Job is not known: ask `has(gang.job)`"
         ),
-        "gang.job.retries": (
-            "the number of pods that may fail before the Job fails: `backoffLimit`, 6 without one; with "
-            "`backoffLimitPerIndex`, a number above all others"
+        "gang.job.backoffLimit": (
+            "the number of pods that may fail before the Job fails; 6 is the default. With `backoffLimitPerIndex` it is "
+            "2147483647"
         ),
-        "gang.job.pods": "`completions` of the Job, or else its `parallelism`",
+        "gang.job.completions": "`completions` of the Job, or else its `parallelism`",
+        "gang.job.parallelism": "the number of pods that run at the same time; 1 is the default",
         "gang.job.ignoresDisruptions": (
             "the Job has a podFailurePolicy by which a drain, an eviction or a preemption of a pod is no failure"
         ),
