@@ -250,8 +250,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             "an operator such as JobSet makes the Job, or the Job is not known: ask `has(gang.job)`"
         ),
         "gang.job.backoffLimit": (
-            "the number of pods that may fail before the Job fails; 6 is the default. With `backoffLimitPerIndex` it is "
-            "2147483647"
+            "the number of pods that may fail before the Job fails; 6 is the default, and 2147483647 the value with "
+            "`backoffLimitPerIndex`"
         ),
         "gang.job.completions": "`completions` of the Job, or else its `parallelism`",
         "gang.job.parallelism": "the number of pods that run at the same time; 1 is the default",
