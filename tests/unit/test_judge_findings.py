@@ -49,7 +49,7 @@ def test_each_judgement_of_an_optional_policy_is_of_a_listed_manifest_and_has_it
     listed = {tuple(row.split("\t")[:3]) for row in rows}
     assert len(listed) == len(rows)
     assert {(each["repository"], each["commit"], each["path"]) for each in OF_OPTIONAL} <= listed
-    assert {each["policy"] for each in OF_OPTIONAL} == {*OPTIONAL} - {"workload-shape"}, "it says nothing"
+    assert {each["policy"] for each in OF_OPTIONAL} == {*OPTIONAL}
     assert all(each["verdict"] in VERDICTS[:3] and each["why"] and each["message"] for each in OF_OPTIONAL)
     assert {each["state"] for each in OF_OPTIONAL} <= {"current", "gone"}
     assert all(bool(each.get("gone")) == (each["state"] == "gone") for each in OF_OPTIONAL)

@@ -1,6 +1,8 @@
 """What is reported of policies that do not compile."""
 
-from podberth.policy.compile import compile_policies
+import pytest
+
+from podberth.policy.compile import compile_policies, depends_on_snapshot
 from podberth.policy.parse import parse_policies
 from snapshots import environment, policy
 
@@ -28,3 +30,16 @@ def test_a_variable_that_does_not_compile_is_reported_once_and_not_of_whoever_us
             "undeclared reference to 'nonsense'; a text has quotes; did you mean 'nonsense'?",
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "depends"),
+    [
+        (("gang", "job"), True),
+        (("gang", "job", "backoffLimit"), True),
+        (("gang", "size"), True),
+        (("gang", "role"), False),
+    ],
+)
+def test_what_a_job_says_of_failures_may_not_be_known_yet(path: tuple[str, ...], depends: bool) -> None:
+    assert depends_on_snapshot(path) is depends

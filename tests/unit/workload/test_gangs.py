@@ -91,7 +91,7 @@ def test_a_size_that_is_none_is_a_problem_and_unknown(text: str) -> None:
 
 def test_an_indexed_job_is_a_gang_named_by_its_uid() -> None:
     found = gang(job_pod(3), {"job-uid": job(gpu_pod(), indexed=True, parallelism=8)})
-    assert found == Gang(known=True, name="job-job-uid", size=8, index=3, source="Job")
+    assert found == Gang(known=True, name="job-job-uid", size=8, index=3, source="Job", job=found.job)
 
 
 def test_without_the_owner_the_size_is_unknown_or_the_annotations() -> None:

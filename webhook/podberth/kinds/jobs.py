@@ -1,10 +1,16 @@
-"""Adds the fields that the controllers of Jobs and StatefulSets write on pods, also if an operator made the Job."""
+"""Adds the fields that the controllers of Jobs and StatefulSets write on pods, also if an operator made the Job.
+
+Also reads what a Job says about failures of its pods.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
-from ..kube.unchecked import at, count, list_at
+from ..kube.pod import controller
+from ..kube.unchecked import LARGEST_SIZE, at, count, list_at, unread
 from ..wellknown import JOB_COMPLETION_INDEX
+from .members import Subject
 from .places import PLACEHOLDER_HASH
 from .stamping import add_annotations, add_env, add_labels, containers, own
 
@@ -71,3 +77,62 @@ def job_pods(spec: object) -> int:
     """
     parallelism = count(at(spec, "parallelism"), 1)
     return min(parallelism, count(at(spec, "completions"), parallelism))
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailures:
+    """The fields of a Job that decide when failures of its pods make the Job fail."""
+
+    backoff_limit: int
+    """The number of pods that may fail before the Job fails; LARGEST_SIZE if each index has a limit of its own."""
+    completions: int
+    """The number of pods of a Job without failures: ``parallelism`` if the Job has no ``completions``."""
+    parallelism: int
+    ignores_disruptions: bool
+    """Whether a pod that is evicted, preempted or drained is no failure."""
+
+    def as_cel(self) -> dict[str, Any]:
+        """Return the value of the field ``job`` of the CEL variable ``gang``."""
+        return {
+            "backoffLimit": self.backoff_limit,
+            "completions": self.completions,
+            "parallelism": self.parallelism,
+            "ignoresDisruptions": self.ignores_disruptions,
+        }
+
+
+# pkg/apis/batch/v1/defaults.go SetDefaults_Job
+_BACKOFF_LIMIT: Final = 6
+
+
+def failures_of(pod: Subject) -> JobFailures | None:
+    """Return what the pod's Job says about failures; None if the Job is not known, or if an operator makes the Job.
+
+    An operator has fields of its own for failures, such as the failurePolicy of a JobSet. Source: kubernetes/api
+    batch/v1/types.go JobSpec, PodFailurePolicyRule.
+    """
+    if pod.controller is None or pod.controller.kind != "Job" or not pod.controller.api_version.startswith("batch/"):
+        return None
+    owner = next(pod.lineage(), {})
+    maker = controller(owner)
+    spec = None
+    if owner.get("kind") == "CronJob":
+        spec = at(owner, "spec", "jobTemplate", "spec")
+    elif owner.get("kind") == "Job" and (maker is None or maker.kind == "CronJob"):
+        spec = at(owner, "spec")
+    numbers = [at(spec, each) for each in ("backoffLimit", "parallelism", "completions")]
+    if not isinstance(spec, Mapping) or unread(*numbers):
+        return None
+    limit, parallelism, completions = numbers
+    parallel = count(parallelism, 1)
+    return JobFailures(
+        backoff_limit=LARGEST_SIZE if spec.get("backoffLimitPerIndex") is not None else count(limit, _BACKOFF_LIMIT),
+        completions=count(completions, parallel),
+        parallelism=parallel,
+        ignores_disruptions=any(map(_ignores_disruptions, list_at(spec, "podFailurePolicy", "rules"))),
+    )
+
+
+def _ignores_disruptions(rule: object) -> bool:
+    types = [at(each, "type") for each in list_at(rule, "onPodConditions")]
+    return at(rule, "action") == "Ignore" and "DisruptionTarget" in types

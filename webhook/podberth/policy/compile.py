@@ -60,11 +60,13 @@ def depends_on_snapshot(path: tuple[str, ...]) -> bool:
     """Return whether the value of a field of a CEL variable depends on the cluster's state, and not on the pod alone.
 
     ``path`` is the path of the field, such as ("gang", "size"). The size of a gang may be read from its owner or
-    PodGroup, and the devices of a claim from the claim or its template. podberth may not know these objects yet.
+    PodGroup, the field ``job`` from the Job, and the devices of a claim from the claim or its template. podberth may
+    not know these objects yet.
     """
     if path[:2] == ("gpu", "claims"):
         return path[3:] != ("name",)
-    return path[0] in _SNAPSHOT_NAMES or path in {("gang",), ("gang", "size"), ("gpu",), ("gpu", "devices")}
+    whole = path in {("gang",), ("gang", "size"), ("gpu",), ("gpu", "devices")}
+    return path[0] in _SNAPSHOT_NAMES or whole or path[:2] == ("gang", "job")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from ..devices.claims import NO_DEVICES, KnownDevices
+from ..kinds.jobs import JobFailures, failures_of
 from ..kinds.members import Member, Membership, Subject, ordinal
 from ..kinds.roles import MOST_KINDS, MOST_PARTS, Asks, Role, alike, asks_in, counted
 from ..kinds.systems import NATIVE_GROUP, System
@@ -32,8 +33,7 @@ _NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 class Gang:
     """The gang of a pod.
 
-    Policies see the fields up to ``system`` as the variable ``gang``; the fields after ``system`` are for podberth
-    alone.
+    Policies see the fields up to ``job`` as the variable ``gang``; the fields after ``job`` are for podberth alone.
     """
 
     known: bool = False
@@ -51,6 +51,8 @@ class Gang:
     """The kind that defines the gang: Job, JobSet, PyTorchJob, … PodGroup; or ``label`` for the user's label."""
     system: str = PLAIN
     """The group system that places the pods (workload.systems). Pods without a gang have a system, too."""
+    job: JobFailures | None = None
+    """What the pod's Job says about failures, for pods without a gang, too; None: no Job, or an unknown one."""
     staged: str = ""
     """The owner's field that makes some pods wait until others run; empty: none is known."""
     roles: tuple[Role, ...] = ()
@@ -80,7 +82,8 @@ class Gang:
 
     def as_cel(self) -> dict[str, Any]:
         """Return the value of the variable ``gang`` that policies read."""
-        return {
+        job = {} if self.job is None else {"job": self.job.as_cel()}
+        return job | {
             "known": self.known,
             "name": self.name,
             "size": self.size,
@@ -120,10 +123,10 @@ def gang_of(
     problems: list[str] = []
     declared = _declared_size(subject, problems)
     member, system = _membership(subject, declared, pod_groups), _system(subject, pod_groups)
-    row = BY_NAME.get(system)
+    row, job = BY_NAME.get(system), failures_of(subject)
     accounted = row is not None and is_accounted(system, pod)
     if member is None:
-        return Gang(system=system, accounted=accounted, problems=tuple(problems))
+        return Gang(system=system, job=job, accounted=accounted, problems=tuple(problems))
     size = declared or min(member.size, LARGEST_SIZE)
     agreed = size == member.size and _are_read(member.roles, problems)
     possible = member.roles if agreed else ()
@@ -145,6 +148,7 @@ def gang_of(
         role=member.role,
         source=member.source,
         system=system,
+        job=job,
         # If only one role has accelerators, only stages within it matter, because the other roles are in no group.
         staged=member.staged_within if len(roles) == 1 else member.staged,
         by_role=bool(roles) or (awaited and not member.alike),

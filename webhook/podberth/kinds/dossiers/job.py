@@ -6,6 +6,7 @@ An Indexed Job whose pods communicate is a gang; the pods of any other Job are s
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, mapping_at, number, text_at, unread
 from ...wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
@@ -159,7 +160,11 @@ DOSSIER: Final = Dossier(
             spec={
                 "parallelism": None,
                 "completions": None,
+                "backoffLimit": None,
                 "backoffLimitPerIndex": None,
+                "podFailurePolicy": {
+                    "rules": {ELEMENT: {"action": None, "onPodConditions": {ELEMENT: {"type": None}}}},
+                },
                 "scheduling": {"schedulingPolicy": {"gang": {}}},
                 "template": {
                     "metadata": {"annotations": dict.fromkeys(sorted(_ASKS))},

@@ -245,6 +245,19 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             "the system that places the gang: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "
             "`coscheduling`, `yunikorn` or `plain`; a pod without a gang has a value, too"
         ),
+        "gang.job": (
+            "what the pod's Job says about failures; a pod without a gang has it, too. Absent if the pod is of no Job, "
+            "an operator such as JobSet makes the Job, or the Job is not known: ask `has(gang.job)`"
+        ),
+        "gang.job.backoffLimit": (
+            "the number of pods that may fail before the Job fails; 6 is the default, and 2147483647 the value with "
+            "`backoffLimitPerIndex`"
+        ),
+        "gang.job.completions": "`completions` of the Job, or else its `parallelism`",
+        "gang.job.parallelism": "the number of pods that run at the same time; 1 is the default",
+        "gang.job.ignoresDisruptions": (
+            "the Job has a podFailurePolicy by which a drain, an eviction or a preemption of a pod is no failure"
+        ),
     },
     "cel-topology": {
         "topology.known": (
