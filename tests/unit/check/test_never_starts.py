@@ -2,7 +2,10 @@
 
 import pytest
 
-from checking import checked
+from checking import checked, shipped
+from podberth.check.run import CheckSettings, check_object
+from podberth.check.sources import read
+from podberth.check.surroundings import surroundings, within
 
 _POD = """
 apiVersion: v1
@@ -53,3 +56,10 @@ def test_a_claim_that_is_known_in_another_namespace_only_is_named(of: dict[str, 
 )
 def test_nothing_is_said_where_both_may_be_in_one_namespace(namespace: str, place: str) -> None:
     assert _said(_TEMPLATE, namespace, place) == []
+
+
+def test_nothing_is_said_of_a_live_pod_which_may_have_its_claim_from_before() -> None:
+    file = read("live.yaml", _POD.format(**_TEMPLATE, namespace=", namespace: here", place=", namespace: there"))
+    facts = within(shipped(), surroundings([file], "default"))
+    [result] = check_object(file.sources[0], facts, CheckSettings(), ())
+    assert result.warnings == ()

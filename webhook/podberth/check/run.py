@@ -442,7 +442,7 @@ class _Object:
     def _never_starts(self, template: Template) -> tuple[Finding, ...]:
         """Return the warnings about what keeps the template's pod from starting, whatever the nodes offer."""
         found = [*opposed_requirements(template.pod)]
-        if self.source.namespace(""):
+        if self.written and self.source.namespace(""):  # a live pod may have its claim from before
             devices, unsure = self.snapshot.devices, self.settings.namespace
             found += claims_elsewhere(template.pod, self.namespace, devices, unsure)
         return tuple(self._finding(message, place_in(template, path)) for path, message in found)
