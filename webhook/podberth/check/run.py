@@ -17,9 +17,8 @@ from ..admission.unplaced import fits_no_node
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_excerpt, is_template
 from ..kube.object_names import MAX_LABEL, is_label
-from ..kube.patch import Draft, Patch, apply
+from ..kube.patch import Patch, apply
 from ..kube.paths import Path
-from ..mutation.affinity import REQUIRED, SELECTOR, impossible
 from ..native.judge import Requester
 from ..native.resources import Resources
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
@@ -31,6 +30,7 @@ from .decided import Decided, decide, unasked
 from .misshapen import misshapen
 from .native_writes import OnPod, on_object, on_pod, wrote_by
 from .natives import Natives
+from .never_starts import claims_elsewhere, opposed_requirements
 from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number, without_placeholder_names
 from .other_files import (
     asserts,
@@ -408,7 +408,7 @@ class _Object:
         excepted = [
             self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
         ]
-        impossible = self._impossible(template)
+        never = self._never_starts(template)
         patch = decided.patch
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
         return (
@@ -416,7 +416,7 @@ class _Object:
                 template.path,
                 verdict,
                 denials=tuple(each for each in found if each.action == "deny"),
-                warnings=(*impossible, *dict.fromkeys(each for each in found if each.action in _WARNINGS)),
+                warnings=(*never, *dict.fromkeys(each for each in found if each.action in _WARNINGS)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
                 notes=(*notes, *first.said.notes, *dict.fromkeys(excepted)),
                 changes=changes,
@@ -442,14 +442,13 @@ class _Object:
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
-    def _impossible(self, template: Template) -> tuple[Finding, ...]:
-        """Return a warning if no node can meet the pod's own nodeSelector and required node affinity; empty if not."""
-        draft = Draft(template.pod)
-        both = impossible(draft)
-        if not both:
-            return ()
-        message = f"no node meets both {both}, so the pod never starts; remove one of them"
-        return (self._finding(message, place_in(template, SELECTOR if draft.get(SELECTOR) else REQUIRED)),)
+    def _never_starts(self, template: Template) -> tuple[Finding, ...]:
+        """Return the warnings about what keeps the template's pod from starting, whatever the nodes offer."""
+        found = [*opposed_requirements(template.pod)]
+        if self.written and self.source.namespace(""):  # a live pod may have its claim from before
+            devices, unsure = self.snapshot.devices, self.settings.namespace
+            found += claims_elsewhere(template.pod, self.namespace, devices, unsure)
+        return tuple(self._finding(message, place_in(template, path)) for path, message in found)
 
     def _changes(self, template: Template, decided: Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
         """Return (the policies' changes of the document, findings for writes for which the document has no field)."""
