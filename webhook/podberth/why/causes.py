@@ -136,6 +136,7 @@ NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
     claims.needs,
     volumes.needs,
     capacity.needs,
+    selection.needs,
     autoscaled.needs,
 )
 """The functions that yield references to the objects that causes need besides the pod and the nodes."""
