@@ -1,4 +1,4 @@
-"""Finds nodes whose topology is stale: a policy of podberth may have written a pod's requirements by an old topology."""
+"""Finds nodes whose topology is stale, from which a policy of podberth may have written a requirement of the pod."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -13,7 +13,20 @@ from typing import Final, TypeAlias
 from ..kube.amounts import POD_SLOTS
 from ..kube.unchecked import text_at
 from ..words import counted, lasting
-from . import autoscaled, capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
+from . import (
+    autoscaled,
+    capacity,
+    claims,
+    groups,
+    held,
+    neighbours,
+    placed,
+    refusals,
+    room,
+    running,
+    selection,
+    volumes,
+)
 from .diagnosis import Answer, Diagnosis, Said
 from .machines import Machine, machines
 from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
@@ -76,7 +89,7 @@ BEFORE: Final[tuple[Before, ...]] = (
     Before(find=refusals.refused),
     Before(find=groups.not_admitted, said=("queue", "Queue", "quota", "Quota"), is_foreign=True),
     Before(find=refusals.without_pods),
-    Before(find=placed.not_pending),
+    Before(find=running.not_pending),
     Before(find=held.gated, is_last_word=True),
     Before(find=claims.missing, said=("resourceclaim", "cannot allocate", "device class")),
     Before(find=groups.group_missing, said=("group", "gang", "Group")),
@@ -131,6 +144,7 @@ AMONG: Final[tuple[Among, ...]] = (
 NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
     refusals.needs,
     placed.needs,
+    running.needs,
     held.needs,
     groups.needs,
     claims.needs,
