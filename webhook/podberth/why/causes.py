@@ -84,6 +84,7 @@ class Among:
 
 
 _INSUFFICIENT: Final = ("Insufficient ", "Too many pods")
+_OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
 
 BEFORE: Final[tuple[Before, ...]] = (
     Before(find=refusals.refused),
@@ -132,10 +133,23 @@ AMONG: Final[tuple[Among, ...]] = (
         said=("resourceclaim", "claim"),
     ),
     Among(
+        words="in domains too small for its group",
+        fits=groups.in_large_domain,
+        explain=groups.too_large_for_level,
+        said=_OF_GROUP,
+    ),
+    Among(
         words="with too little free",
         fits=room.has_room,
         explain=room.full,
         said=_INSUFFICIENT,
+        needs_pods=True,
+    ),
+    Among(
+        words="in domains with too little free for its group",
+        fits=groups.in_free_domain,
+        explain=groups.no_room_in_level,
+        said=_OF_GROUP,
         needs_pods=True,
     ),
 )
@@ -156,7 +170,6 @@ NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
 """The functions that yield references to the objects that causes need besides the pod and the nodes."""
 
 _BESIDE: Final = ("affinity rules", "topology spread", "free ports", "anti-affinity")
-_OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
 
 
 def wanted(picture: Picture) -> set[Ref]:
