@@ -8,7 +8,7 @@ from controlplane.kubelet import gpu_node
 Document = dict[str, Any]
 
 POOL = "example.com/pool"
-RACK = "example.com/rack"
+BLOCK = "example.com/block"
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 
 
@@ -32,7 +32,7 @@ def nodes() -> list[Document]:
         node("dra", gpus=0),
         node("zoned", labels={ZONE: "b"}),
         node("free"),
-        *(node("racks", number, labels={RACK: f"rack-{number}"}) for number in (1, 2)),
+        *(node("racks", number, labels={BLOCK: f"block-{number}"}) for number in (1, 2)),
         node("claimed", gpus=0),
     ]
 

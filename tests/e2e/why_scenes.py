@@ -14,7 +14,7 @@ from podberth.topology.node import Gpu, Links, NodeTopology
 from podberth.wellknown import APPLIED_ANNOTATION, NAMESPACE, TOPOLOGY_LABEL
 
 from .dra import GPU_DRIVER, device_class, resource_slice
-from .why_nodes import HOSTNAME, POOL, RACK, ZONE, on
+from .why_nodes import BLOCK, HOSTNAME, POOL, ZONE, on
 
 Document = dict[str, Any]
 
@@ -404,15 +404,15 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         name="level",
-        objects=_ring("three", 3, RACK),
+        objects=_ring("three", 3, BLOCK),
         cause="level",
-        says=f"PodGroup three starts 3 pods in one {RACK}, and the largest holds 2",
+        says=f"PodGroup three starts 3 pods in one {BLOCK}, and the largest holds 2",
     ),
     Scene(
         name="level-room",
-        objects=_ring("two", 2, RACK),
+        objects=_ring("two", 2, BLOCK),
         cause="level room",
-        says=f"at most 1 of 2 pods of PodGroup two fit into one {RACK} now",
+        says=f"at most 1 of 2 pods of PodGroup two fit into one {BLOCK} now",
     ),
     Scene(
         name="no-level",

@@ -36,10 +36,10 @@ def given(*ids: str, unhealthy: Sequence[str] = (), name: str = "main", **more: 
 
 def of(*gpus: int, others: Sequence[Document] = (), read: object = None) -> Diagnosis:
     """Return the diagnosis about a pod on node ``a`` with these GPUs of the device plugin."""
-    return told(*(UUIDS[each] for each in gpus), others=others, read=read)
+    return with_ids(*(UUIDS[each] for each in gpus), others=others, read=read)
 
 
-def told(*ids: str, others: Sequence[Document] = (), read: object = None) -> Diagnosis:
+def with_ids(*ids: str, others: Sequence[Document] = (), read: object = None) -> Diagnosis:
     own = placed(gpu_pod(len(ids)), "a", containerStatuses=given(*ids))
     return why(own, node("a"), *others, read={TOPOLOGY: read or topology()}).diagnosis
 
@@ -88,7 +88,7 @@ def test_a_gpu_without_links_is_alone() -> None:
     ],
 )
 def test_of_linked_gpus_and_of_unknown_ones_nothing_is_said(ids: Sequence[str], read: object) -> None:
-    found = told(*ids, read=read)
+    found = with_ids(*ids, read=read)
     assert (found.cause, found.title) == ("running", "it runs on node a, since 30 min")
 
 

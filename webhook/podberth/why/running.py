@@ -1,8 +1,8 @@
 """Finds the devices of a pod that runs, and whether they are unhealthy or in more than one link domain.
 
 The kubelet reports the devices of device plugins in the pod's status (KEP-4680, on by default since Kubernetes 1.36).
-The devices of claims are in the claims. The node's topology ConfigMap says which of the GPUs are linked. Nothing is
-said of a GPU that none of these name.
+The devices of claims are in the claims. The node's topology ConfigMap says which of the GPUs are linked. There
+is no diagnosis about a GPU that none of these name.
 """
 
 from collections.abc import Iterator, Sequence
