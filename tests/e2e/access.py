@@ -53,15 +53,17 @@ def write_token(
 
 
 def enter_with(control_plane: ControlPlane, directory: Path, rights: str, account: str) -> Path:
-    """Give a ServiceAccount of a new namespace of its name a ClusterRole in every namespace; return its kubeconfig.
+    """Give a ServiceAccount of a new namespace of its name roles; return its kubeconfig.
 
-    `rights` is the ClusterRole's manifest.
+    `rights` are the manifests of a ClusterRole, which counts in every namespace, and of Roles, whose namespaces exist.
     """
     control_plane.add_namespace(account)
-    [role] = (one.document for one in load_documents(rights, "rights.yaml")[0])
-    control_plane.apply(role)
-    who, name = f"--serviceaccount={account}:default", role["metadata"]["name"]
-    control_plane.kubectl("create", "clusterrolebinding", name, f"--clusterrole={name}", who)
+    who = f"--serviceaccount={account}:default"
+    for role in (one.document for one in load_documents(rights, "rights.yaml")[0]):
+        control_plane.apply(role)
+        kind, name = role["kind"].lower(), role["metadata"]["name"]
+        where = ("-n", role["metadata"]["namespace"]) if kind == "role" else ()
+        control_plane.kubectl("create", f"{kind}binding", name, f"--{kind}={name}", who, *where)
     (directory / account).mkdir()
     token = directory / account / TOKEN
     token.write_text(control_plane.kubectl("create", "token", "default", "-n", account, "--duration", "1h").stdout)

@@ -8,6 +8,7 @@ from controlplane.kubelet import gpu_node
 Document = dict[str, Any]
 
 POOL = "example.com/pool"
+BLOCK = "example.com/block"
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 
 
@@ -31,6 +32,8 @@ def nodes() -> list[Document]:
         node("dra", gpus=0),
         node("zoned", labels={ZONE: "b"}),
         node("free"),
+        *(node("racks", number, labels={BLOCK: f"block-{number}"}) for number in (1, 2)),
+        node("claimed", gpus=0),
     ]
 
 
@@ -45,4 +48,5 @@ def holders() -> list[Document]:
         gpu_pod(8, name="whole", **on("held")),
         *(gpu_pod(6, name=f"most-of-{n}", nodeSelector={HOSTNAME: f"parts-{n}"}) for n in (1, 2)),
         gpu_pod(4, name="half", **on("gang")),
+        *(gpu_pod(4, name=f"half-of-{n}", nodeSelector={HOSTNAME: f"racks-{n}"}) for n in (1, 2)),
     ]

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from builders import container, deployment, gpu_pod, job, pod, pod_group
-from podberth.wellknown import APPLIED_ANNOTATION
+from podberth.topology.codec import encode_topology
+from podberth.topology.node import Gpu, Links, NodeTopology
+from podberth.wellknown import APPLIED_ANNOTATION, NAMESPACE, TOPOLOGY_LABEL
 
 from .dra import GPU_DRIVER, device_class, resource_slice
-from .why_nodes import HOSTNAME, POOL, ZONE, on
+from .why_nodes import BLOCK, HOSTNAME, POOL, ZONE, on
 
 Document = dict[str, Any]
 
@@ -28,7 +30,7 @@ class Scene:
     says: str
     """Words of its first line."""
     shows: str = ""
-    """A line of its evidence; empty: none is looked for."""
+    """A line of its evidence, or a part of one; empty: none is looked for."""
     asked: str = "it"
     status: Mapping[str, Any] | None = None
     """The status that the pod gets once it runs; None: it is left alone."""
@@ -108,8 +110,8 @@ def _object(version: str, kind: str, name: str, spec: Document) -> Document:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def _claim(name: str, device_class: str) -> Document:
-    requests = [{"name": "gpu", "exactly": {"deviceClassName": device_class}}]
+def _claim(name: str, device_class: str, **exactly: Any) -> Document:
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": device_class, **exactly}}]
     return _object("resource.k8s.io/v1", "ResourceClaim", name, {"devices": {"requests": requests}})
 
 
@@ -119,6 +121,44 @@ def _devices_held(namespace: str) -> list[Document]:
     for each in pods:
         each["metadata"]["namespace"] = namespace
     return [device_class("gpu.nvidia.com", GPU_DRIVER), resource_slice("dra-1", GPU_DRIVER, "pci0000:00"), *pods]
+
+
+def _linked_in_pairs(node: str) -> list[Document]:
+    """Return the topology document of a node with four GPUs that are linked in pairs."""
+    links = Links(shape="islands", domains=((0, 1), (2, 3)))
+    gpus = tuple(Gpu(index=index, uuid=uuid) for index, uuid in enumerate(_UUIDS))
+    return [encode_topology(node, NodeTopology(gpus=gpus, links=links))]
+
+
+def _pair_of_claims(_: str) -> list[Document]:
+    """Return a node's two GPUs of different link domains, and the class of them."""
+    slices = resource_slice("claimed-1", GPU_DRIVER, "pci0000:00", "pci0000:00")
+    for device, uuid in zip(slices["spec"]["devices"], (_UUIDS[0], _UUIDS[2]), strict=True):
+        device["attributes"]["uuid"] = {"string": uuid}
+    return [device_class("pair.nvidia.com", GPU_DRIVER), slices, *_linked_in_pairs("claimed-1")]
+
+
+def _silent_agent(_: str) -> list[Document]:
+    lease = {"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 90}
+    made = _object("coordination.k8s.io/v1", "Lease", "free-1", lease)
+    made["metadata"] |= {"namespace": NAMESPACE, "labels": {TOPOLOGY_LABEL: "v1"}}
+    return [made]
+
+
+def _ring(name: str, size: int, level: str) -> list[Document]:
+    """Return a group of pods with four GPUs each, which have to be in one domain of a level."""
+    names = ("it", *(f"m{number}" for number in range(1, size)))
+    pods = [gpu_pod(4, name=each, schedulingGroup={"podGroupName": name}, **on("racks")) for each in names]
+    return [pod_group(name, size, level), *pods]
+
+
+def _has_gpus(*uuids: str, health: str = "Healthy") -> Document:
+    """Return the status of a running pod to which the device plugin has given these GPUs."""
+    resources = [{"resourceID": each, "health": health} for each in uuids]
+    status = _waiting("", last={})
+    [main] = status["containerStatuses"]
+    main |= {"state": {"running": {}}, "allocatedResourcesStatus": [{"name": "nvidia.com/gpu", "resources": resources}]}
+    return {"containerStatuses": [main]}
 
 
 def _suspended(made: Document) -> Document:
@@ -142,6 +182,7 @@ def _waiting(reason: str, message: str = "", *, restarts: int = 0, last: Documen
     return {"phase": "Pending", "containerStatuses": [found]}
 
 
+_UUIDS = [f"GPU-00000000-0000-0000-0000-00000000000{number}" for number in range(4)]
 _OURS = {"key": "example.com/rank", "operator": "In", "values": ["first"]}
 _RECORD = {"near": {"nodeAffinity": {"required": [{"matchExpressions": [_OURS]}]}}}
 _GPU_CLASS = _object("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", {})
@@ -195,6 +236,29 @@ SCENES: tuple[Scene, ...] = (
         status=_waiting("CrashLoopBackOff", restarts=4, last={"terminated": {"exitCode": 137, "reason": "OOMKilled"}}),
         cause="crash",
         says="restarted 4 times",
+    ),
+    Scene(
+        name="unhealthy",
+        objects=[it()],
+        status=_has_gpus(_UUIDS[0], health="Unhealthy"),
+        cause="unhealthy device",
+        says="it runs on node free-1, but a device of it is unhealthy",
+        shows=f"unhealthy: nvidia.com/gpu {_UUIDS[0]} of container main",
+    ),
+    Scene(
+        name="unlinked",
+        objects=[it(2)],
+        before=lambda _: _linked_in_pairs("free-1"),
+        status=_has_gpus(_UUIDS[1], _UUIDS[2]),
+        cause="unlinked",
+        says="it runs on node free-1, but the 2 GPUs of container main are in 2 link domains: GPU 1 and GPU 2",
+    ),
+    Scene(
+        name="unlinked-claim",
+        objects=[_claim("pair", "pair.nvidia.com", count=2), _claimed("claimed", resourceClaimName="pair")],
+        before=_pair_of_claims,
+        cause="unlinked",
+        says="it runs on node claimed-1, but the 2 GPUs of container main are in 2 link domains: GPU 0 and GPU 2",
     ),
     # ---- before any node is looked at
     Scene(
@@ -293,8 +357,10 @@ SCENES: tuple[Scene, ...] = (
                 annotations={APPLIED_ANNOTATION: json.dumps(_RECORD)},
             )
         ],
+        before=_silent_agent,
         cause="selector",
         says="podberth's policy near requires nodes of which none fits",
+        shows="the topology of free-1 is stale: its agent has been silent for ",
     ),
     Scene(name="taint", objects=[it(**on("tainted"))], cause="taint", says="is tainted team=red:NoSchedule"),
     Scene(
@@ -335,6 +401,24 @@ SCENES: tuple[Scene, ...] = (
         ],
         cause="group room",
         says="PodGroup both needs room for 3 such pods at once, and there is room for 2",
+    ),
+    Scene(
+        name="level",
+        objects=_ring("three", 3, BLOCK),
+        cause="level",
+        says=f"PodGroup three starts 3 pods in one {BLOCK}, and the largest holds 2",
+    ),
+    Scene(
+        name="level-room",
+        objects=_ring("two", 2, BLOCK),
+        cause="level room",
+        says=f"at most 1 of 2 pods of PodGroup two fit into one {BLOCK} now",
+    ),
+    Scene(
+        name="no-level",
+        objects=_ring("two", 2, "example.com/row"),
+        cause="level",
+        says="PodGroup two starts 2 pods in one example.com/row, and no node that fits has this label",
     ),
     Scene(
         name="kueue",

@@ -17,6 +17,7 @@ from podberth.cluster.why import WhyReader
 from podberth.errors import ClusterError
 from podberth.kube.documents import load_documents
 from podberth.kube.unchecked import list_at
+from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.why.causes import answer
 from podberth.why.picture import Picture
 from why_pictures import NO_NODE, NOW, Document, node, placed, waiting
@@ -33,6 +34,7 @@ GROUPS = {
             "scheduling.k8s.io": ["v1", "v1alpha2"],
             "storage.k8s.io": ["v1"],
             "kueue.x-k8s.io": ["v1beta2"],
+            "coordination.k8s.io": ["v1"],
         }.items()
     ]
 }
@@ -56,7 +58,8 @@ class Server:
     async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
         """Answer."""
         del limits
-        self.asked.append(f"{path}?{query['fieldSelector']}" if "fieldSelector" in query else path)
+        selectors = [each for key, each in query.items() if key.endswith("Selector")]
+        self.asked.append("?".join([path, *selectors]))
         if path in self._forbidden:
             raise _refusal(self._status)
         if path not in self._answers:
@@ -271,6 +274,15 @@ def test_a_rule_about_other_pods_is_not_next_while_some_pods_are_not_read() -> N
     assert (found.diagnosis.cause, found.then) == ("volume", ())
 
 
+def test_the_leases_of_agents_are_one_list_by_their_label() -> None:
+    record = {APPLIED_ANNOTATION: json.dumps({"near": {"nodeSelector": {"pool": "moon"}}})}
+    asked = gpu_pod(1, nodeSelector={"pool": "moon"}, annotations=record)
+    server = Server(cluster(waiting(asked, f"{NO_NODE}1 node(s) didn't match Pod's node affinity/selector.")))
+    assert answer(server.read("pod")).diagnosis.cause == "selector"
+    leases = [each for each in server.asked if "leases" in each]
+    assert leases == ["/apis/coordination.k8s.io/v1/namespaces/podberth-system/leases?podberth.io/topology"]
+
+
 def test_a_pod_that_is_being_deleted_is_not_the_one_of_its_workload() -> None:
     old, new = (owned(waiting(pod(name=each), "x"), "Job", name="train") for each in ("old", "new"))
     old["metadata"] |= {"deletionTimestamp": "2026-01-31T11:59:00Z", "creationTimestamp": "2026-01-31T10:00:00Z"}
@@ -283,6 +295,6 @@ def test_no_pod_of_that_name_is_an_error() -> None:
 
 
 def test_the_page_grants_gets_and_lists_alone_and_no_secret() -> None:
-    [role] = (each.document for each in load_documents(RIGHTS, "docs/why.md")[0])
-    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
-    assert "secrets" not in {resource for rule in role["rules"] for resource in rule["resources"]}
+    rules = [rule for each in load_documents(RIGHTS, "docs/why.md")[0] for rule in each.document["rules"]]
+    assert {verb for rule in rules for verb in rule["verbs"]} == {"get", "list"}
+    assert "secrets" not in {resource for rule in rules for resource in rule["resources"]}

@@ -173,7 +173,8 @@ class WhyReader:
             if isinstance(self._served, NotRead):
                 return NotRead(ref.right, f"{self._served.want}: {self._served.why}")
             served = self._served.get(ref.group, ())
-        query = {"fieldSelector": ref.fields} if ref.fields else {}
+        selectors = {"fieldSelector": ref.fields, "labelSelector": ref.labels}
+        query = {key: each for key, each in selectors.items() if each}
         for version in (each for each in ref.versions if each in served):
             # A group may serve one kind in one version and another kind in another: PriorityClass in v1 alone.
             path = collection_path(f"{ref.group}/{version}" if ref.group else version, ref.plural, ref.namespace)

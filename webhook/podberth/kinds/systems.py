@@ -128,6 +128,12 @@ class PodGroupKind:
     None: the spec has no field for topology.
     """
 
+    required_level: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    """The function that returns the node label key of the level in one domain of which a whole group has to be.
+
+    It reads the spec of a PodGroup. Empty: the spec requires no level, or the system's levels are no node labels.
+    """
+
     asked: str = ""
     """The field of a PodGroup's spec that asks the system for topology; empty if there is no such field."""
     parts: str = ""

@@ -23,17 +23,19 @@ _UNUSABLE: Final = frozenset({"NoSchedule", "NoExecute"})
 _MOST_NAMED: Final = 3
 
 
-class _Name(NamedTuple):
+class Device(NamedTuple):
+    """The name of a published device; it is unique in the cluster."""
+
     driver: str
     pool: str
     device: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Device:
+class _Published:
     """One published device of a node."""
 
-    name: _Name
+    name: Device
     node: str
     kind: AcceleratorKind
     profile: str
@@ -52,10 +54,10 @@ def claimed_use(
     """
     devices, left = _published(slices)
     known = {device.name: device for device in devices}
-    held = {name: _holder(claim) for claim in claims for name in _allocated(claim)}
+    held = {name: _holder(claim) for claim in claims for name, _ in allocated(claim)}
     for name in held.keys() & known.keys():
         left.subtract(known[name].consumes)
-    groups: dict[tuple[str, str, AcceleratorKind], list[_Device]] = {}
+    groups: dict[tuple[str, str, AcceleratorKind], list[_Published]] = {}
     for device in devices:
         resource = " ".join(filter(None, (device.name.driver, device.profile)))
         groups.setdefault((device.node, resource, device.kind), []).append(device)
@@ -75,7 +77,17 @@ def claimed_use(
     return {node: tuple(uses) for node, uses in found.items()}
 
 
-def _free(devices: Iterable[_Device], left: _Counters) -> int:
+def uuids(slices: Iterable[Mapping[str, Any]]) -> dict[Device, str]:
+    """Return the UUIDs of the accelerators that drivers publish; a device without one is left out."""
+    found = {
+        Device(driver, pool, text_at(entry, "name")): _attribute(mapping_at(entry, "basic") or entry, driver, "uuid")
+        for driver, pool, document in _newest(slices)
+        for entry in list_at(document, "spec", "devices")
+    }
+    return {device: uuid for device, uuid in found.items() if uuid}
+
+
+def _free(devices: Iterable[_Published], left: _Counters) -> int:
     """Return how many of the devices can be allocated together, from the counters that are left."""
     remaining, count = left.copy(), 0
     for device in devices:
@@ -85,22 +97,26 @@ def _free(devices: Iterable[_Device], left: _Counters) -> int:
     return count
 
 
-def _published(slices: Iterable[Mapping[str, Any]]) -> tuple[list[_Device], _Counters]:
+def _published(slices: Iterable[Mapping[str, Any]]) -> tuple[list[_Published], _Counters]:
     """Return (the accelerators of nodes, the counters of all pools), from the newest generation of each pool."""
+    devices: list[_Published] = []
+    counters: _Counters = Counter()
+    for driver, pool, each in _newest(slices):
+        for name, amounts in _counter_sets(list_at(each, "spec", "sharedCounters"), "name"):
+            counters.update({(driver, pool, name, key): amount for key, amount in amounts.items()})
+        devices += _devices(each, driver, pool)
+    return devices, counters
+
+
+def _newest(slices: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield (driver, pool, slice) for each slice of accelerators in the newest generation of its pool."""
     pools: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for each in slices:
         if text_at(each, "spec", "driver") in DRIVERS:
             pools.setdefault((text_at(each, "spec", "driver"), text_at(each, "spec", "pool", "name")), []).append(each)
-    devices: list[_Device] = []
-    counters: _Counters = Counter()
     for (driver, pool), members in pools.items():
         newest = max(map(_generation, members))
-        for each in members:
-            if _generation(each) == newest:
-                for name, amounts in _counter_sets(list_at(each, "spec", "sharedCounters"), "name"):
-                    counters.update({(driver, pool, name, key): amount for key, amount in amounts.items()})
-                devices += _devices(each, driver, pool)
-    return devices, counters
+        yield from ((driver, pool, each) for each in members if _generation(each) == newest)
 
 
 def _generation(document: Mapping[str, Any]) -> int:
@@ -108,7 +124,7 @@ def _generation(document: Mapping[str, Any]) -> int:
     return found if isinstance(found, int) else 0
 
 
-def _devices(document: Mapping[str, Any], driver: str, pool: str) -> Iterator[_Device]:
+def _devices(document: Mapping[str, Any], driver: str, pool: str) -> Iterator[_Published]:
     for entry in list_at(document, "spec", "devices"):
         body = mapping_at(entry, "basic") or entry  # v1beta1 has the device under `basic`
         node = text_at(document, "spec", "nodeName") or text_at(body, "nodeName")
@@ -118,8 +134,8 @@ def _devices(document: Mapping[str, Any], driver: str, pool: str) -> Iterator[_D
             continue
         profile = _attribute(body, driver, "profile")
         sets = _counter_sets(list_at(body, "consumesCounters"), "counterSet")
-        yield _Device(
-            name=_Name(driver, pool, text_at(entry, "name")),
+        yield _Published(
+            name=Device(driver, pool, text_at(entry, "name")),
             node=node,
             kind="mig" if profile or sort == "mig" else "whole",
             profile=profile or ("mig" if sort == "mig" else ""),
@@ -148,10 +164,12 @@ def _amount(value: object) -> int:
         return 0
 
 
-def _allocated(claim: Mapping[str, Any]) -> Iterator[_Name]:
+def allocated(claim: Mapping[str, Any]) -> Iterator[tuple[Device, str]]:
+    """Yield (device, request of the claim) for each device that a claim holds."""
     for result in list_at(claim, "status", "allocation", "devices", "results"):
         if at(result, "adminAccess") is not True:  # a monitor's claim holds nothing
-            yield _Name(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
+            device = Device(text_at(result, "driver"), text_at(result, "pool"), text_at(result, "device"))
+            yield device, text_at(result, "request")
 
 
 def _holder(claim: Mapping[str, Any]) -> tuple[str, str]:

@@ -13,7 +13,20 @@ from typing import Final, TypeAlias
 from ..kube.amounts import POD_SLOTS
 from ..kube.unchecked import text_at
 from ..words import counted, lasting
-from . import autoscaled, capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
+from . import (
+    autoscaled,
+    capacity,
+    claims,
+    groups,
+    held,
+    neighbours,
+    placed,
+    refusals,
+    room,
+    running,
+    selection,
+    volumes,
+)
 from .diagnosis import Answer, Diagnosis, Said
 from .machines import Machine, machines
 from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
@@ -71,12 +84,13 @@ class Among:
 
 
 _INSUFFICIENT: Final = ("Insufficient ", "Too many pods")
+_OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
 
 BEFORE: Final[tuple[Before, ...]] = (
     Before(find=refusals.refused),
     Before(find=groups.not_admitted, said=("queue", "Queue", "quota", "Quota"), is_foreign=True),
     Before(find=refusals.without_pods),
-    Before(find=placed.not_pending),
+    Before(find=running.not_pending),
     Before(find=held.gated, is_last_word=True),
     Before(find=claims.missing, said=("resourceclaim", "cannot allocate", "device class")),
     Before(find=groups.group_missing, said=("group", "gang", "Group")),
@@ -119,10 +133,23 @@ AMONG: Final[tuple[Among, ...]] = (
         said=("resourceclaim", "claim"),
     ),
     Among(
+        words="in domains too small for its group",
+        fits=groups.in_large_domain,
+        explain=groups.too_large_for_level,
+        said=_OF_GROUP,
+    ),
+    Among(
         words="with too little free",
         fits=room.has_room,
         explain=room.full,
         said=_INSUFFICIENT,
+        needs_pods=True,
+    ),
+    Among(
+        words="in domains with too little free for its group",
+        fits=groups.in_free_domain,
+        explain=groups.no_room_in_level,
+        said=_OF_GROUP,
         needs_pods=True,
     ),
 )
@@ -131,17 +158,18 @@ AMONG: Final[tuple[Among, ...]] = (
 NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
     refusals.needs,
     placed.needs,
+    running.needs,
     held.needs,
     groups.needs,
     claims.needs,
     volumes.needs,
     capacity.needs,
+    selection.needs,
     autoscaled.needs,
 )
 """The functions that yield references to the objects that causes need besides the pod and the nodes."""
 
 _BESIDE: Final = ("affinity rules", "topology spread", "free ports", "anti-affinity")
-_OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
 
 
 def wanted(picture: Picture) -> set[Ref]:

@@ -1,6 +1,7 @@
 """Finds whether ResourceClaims (DRA) hold a pod: a claim, template or class is missing, or no node has devices."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from ..devices.claims import hands_out_others
@@ -140,6 +141,18 @@ def _holders(step: Step) -> tuple[list[str], list[str]]:
     if len(held) > MOST_NAMED:
         lines.append(f"held on {counted(len({node for node, _ in held}), 'node')} that fit otherwise")
     return lines, [f"{pod.namespace}/{pod.pod}, on {node}" for node, device in held for pod in device.holders]
+
+
+def of_running(picture: Picture) -> Iterator[tuple[str, Ref]]:
+    """Yield (the name by which containers use a claim, the reference to the claim) for the claims that a pod has."""
+    for entry in list_at(picture.spec, "resourceClaims"):
+        if name := _claim_name(picture, entry):
+            yield text_at(entry, "name"), _claim(picture, name)
+
+
+def slices_of(node: str) -> Ref:
+    """Return the reference to the ResourceSlices of a node, which the API server selects."""
+    return replace(_SLICES, fields=f"spec.nodeName={node}")
 
 
 def _entries(picture: Picture) -> list[Any]:

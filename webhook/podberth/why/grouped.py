@@ -9,20 +9,20 @@ from ..group_checks.case import KnownCluster, Pods
 from ..group_checks.checks import wrong_groups
 from ..kinds.places import BARE
 from ..kinds.queues import QueuedKind, QueueForm
-from ..kinds.systems import POD_GROUPS, PodGroupKind
 from ..kube.amounts import is_device
 from ..kube.pod import annotations, labels
 from ..kube.unchecked import list_at, text_at
 from ..topology.index import Need, TopologyIndex
-from ..topology.pod_groups import POD_GROUP_KINDS, min_member
 from ..topology.queues import QUEUE_FORMS
 from ..wellknown import GANG_LABEL
 from ..words import named
 from ..workload.gangs import gang_of
 from ..workload.gpus import gpu_facts
 from ..workload.templates import Template
+from . import group_levels
 from .diagnosis import Diagnosis
 from .picture import ALL_PODS, Document, Picture, Ref, pods_in
+from .pod_groups import Group, groups_of
 from .queueing import QUEUED
 from .room import near
 from .steps import Step
@@ -34,8 +34,8 @@ def needs(picture: Picture) -> Iterator[Ref]:
         if picture.pod is None:
             yield from _queued_refs(picture)
         return
-    for kind, name in _named_groups(picture.pod):
-        yield from _group_refs(kind, picture.namespace, name)
+    for group in groups_of(picture):
+        yield from group.refs
         if ALL_PODS not in picture.read:
             yield pods_in(picture.namespace)
     for form in _forms(picture.pod):
@@ -70,7 +70,11 @@ def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Diagnosis 
     return Diagnosis(
         cause="queue",
         title=f"{system} has not admitted it to queue {queue}{f': {state.message}' if state.message else ''}",
-        evidence=(f"{form.kind[1]} {name}: {state.state}", *state.others),
+        evidence=(
+            f"{form.kind[1]} {name}: {state.state}",
+            *state.others,
+            *(group_levels.of_pod_sets(picture, document) if document is not None else ()),
+        ),
         do=(
             f"kubectl describe {form.resource} {name} -n {picture.namespace}",
             f"wait, ask for less, or name another queue than {queue}: kubectl get {queues} -n {picture.namespace}",
@@ -121,28 +125,30 @@ def group_missing(picture: Picture) -> Diagnosis | None:
     """Return the diagnosis that the pod's PodGroup does not exist, or has too few pods to start; else None."""
     if picture.pod is None or not picture.is_waiting:
         return None
-    for kind, name in _named_groups(picture.pod):
-        refs = list(_group_refs(kind, picture.namespace, name))
-        group = next((found for ref in refs if (found := picture.one(ref))), None)
-        if group is None and all(map(picture.lacks, refs)):
-            return _no_group(picture, kind, name)
-        members = _members(picture, kind, name)
-        least = 0 if group is None else min_member(kind.api_groups[0], group)
+    for group in groups_of(picture):
+        if group.document is None and all(map(picture.lacks, group.refs)):
+            return _no_group(picture, group)
+        least, members = group.least, group.members
         if least > len(members) and picture.pods(pods_in(picture.namespace)) is not None:
             return Diagnosis(
                 cause="group",
-                title=f"PodGroup {name} starts {least} pods together, and has {len(members)}",
+                title=f"PodGroup {group.name} starts {least} pods together, and has {len(members)}",
                 evidence=(f"pods of it: {named(sorted(text_at(each, 'metadata', 'name') for each in members))}",),
                 do=(
                     f"create the other {least - len(members)}, or see why their controller does not:",
                     f"kubectl get events -n {picture.namespace} --field-selector reason=FailedCreate",
-                    f"or lower the minimum of the group: kubectl edit {kind.kinds[0]} {name} -n {picture.namespace}",
+                    _lower(picture, group),
                 ),
             )
     return None
 
 
-def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Diagnosis:
+def _lower(picture: Picture, group: Group) -> str:
+    return f"or lower the minimum of the group: kubectl edit {group.kind.kinds[0]} {group.name} -n {picture.namespace}"
+
+
+def _no_group(picture: Picture, group: Group) -> Diagnosis:
+    kind, name = group.kind, group.name
     ours = labels(picture.pod or {}).get(GANG_LABEL) == name
     return Diagnosis(
         cause="group",
@@ -161,45 +167,21 @@ def no_room_at_once(step: Step) -> Diagnosis | None:
 
     The free resources are counted in pods with the requests of this pod, because the pods of a group are mostly equal.
     """
-    picture = step.picture
-    for kind, name in _named_groups(picture.pod or {}):
-        refs = _group_refs(kind, picture.namespace, name)
-        group = next((found for ref in refs if (found := picture.one(ref))), None)
-        least = 0 if group is None else min_member(kind.api_groups[0], group)
-        placed = [each for each in _members(picture, kind, name) if text_at(each, "spec", "nodeName")]
-        room = sum(
-            max(0, min((each.free[r] // amount for r, amount in step.wants.items() if r in each.offers), default=0))
-            for each in step.nodes
-        )
+    for group in groups_of(step.picture):
+        wanted = group.least - len(group.placed)
+        room = sum(each.holds(step.wants, each.free) for each in step.nodes)
         short = next((r for r in sorted(step.wants) if is_device(r)), "cpu")
-        if 0 < room < least - len(placed):
+        if 0 < room < wanted:
             return Diagnosis(
                 cause="group room",
-                title=f"PodGroup {name} needs room for {least - len(placed)} such pods at once, and there is room for "
-                f"{room}",
+                title=f"PodGroup {group.name} needs room for {wanted} such pods at once, and there is room for {room}",
                 evidence=(*(near(step, each, short) for each in step.nodes[:3]), *step.by_reason),
                 do=(
                     "wait until enough is free at once, or ask the owners of what holds it",
-                    f"or lower the minimum of the group: kubectl edit {kind.kinds[0]} {name} -n {picture.namespace}",
+                    _lower(step.picture, group),
                 ),
             )
     return None
-
-
-def _named_groups(pod: Document) -> Iterator[tuple[PodGroupKind, str]]:
-    for kind in POD_GROUP_KINDS:
-        name = kind.read(pod)
-        if isinstance(name, str) and name:
-            yield kind, name
-
-
-def _group_refs(kind: PodGroupKind, namespace: str, name: str) -> Iterator[Ref]:
-    for group in kind.api_groups:
-        yield Ref(group, kind.versions, POD_GROUPS, namespace, name)
-
-
-def _members(picture: Picture, kind: PodGroupKind, name: str) -> list[Document]:
-    return [each for each in picture.pods(pods_in(picture.namespace)) or () if kind.read(each) == name]
 
 
 def _queued_refs(picture: Picture) -> Iterator[Ref]:

@@ -5,13 +5,18 @@ this module imports it only for such pods.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, cast
 
 from ..kube.pod import annotations, labels
 from ..kube.unchecked import at, list_at, text_at
 from .diagnosis import Diagnosis
+from .machines import Machine
 from .picture import Picture, Ref
 from .steps import Step
+
+if TYPE_CHECKING:
+    from .group_levels import Rooms
 
 # Each key by which a group system or a queue names a group has one of these words, and each of Kueue's its domain.
 _WORDS: Final = ("group", "queue", "gang", "kueue")
@@ -41,6 +46,51 @@ def group_missing(picture: Picture) -> Diagnosis | None:
     from . import grouped  # noqa: PLC0415 - see the module's docstring
 
     return grouped.group_missing(picture)
+
+
+def in_large_domain(step: Step, machine: Machine) -> bool:
+    """Return whether a node's domain would hold the pod's group if it were empty; True if no level is required."""
+    found = _empty_rooms(step)
+    return found is None or found.hold(machine)
+
+
+def too_large_for_level(step: Step) -> Diagnosis:
+    """Return the diagnosis that no domain of the level that the pod's group requires would hold the group."""
+    from . import group_levels  # noqa: PLC0415 - see the module's docstring
+
+    return group_levels.too_large(step, cast("Rooms", _empty_rooms(step)))
+
+
+def in_free_domain(step: Step, machine: Machine) -> bool:
+    """Return whether a node's domain has room for the pod's group now; True if no level is required."""
+    found = _free_rooms(step)
+    return found is None or found.hold(machine)
+
+
+def no_room_in_level(step: Step) -> Diagnosis:
+    """Return the diagnosis that no domain of the level that the pod's group requires has room for the group now."""
+    from . import group_levels  # noqa: PLC0415 - see the module's docstring
+
+    return group_levels.full(step, cast("Rooms", _free_rooms(step)))
+
+
+# All nodes of a step are judged by the same rooms.
+@lru_cache(maxsize=1)
+def _empty_rooms(step: Step) -> "Rooms | None":
+    if not _concerned(step.picture):
+        return None
+    from . import group_levels  # noqa: PLC0415 - see the module's docstring
+
+    return group_levels.empty_rooms(step)
+
+
+@lru_cache(maxsize=1)
+def _free_rooms(step: Step) -> "Rooms | None":
+    if not _concerned(step.picture):
+        return None
+    from . import group_levels  # noqa: PLC0415 - see the module's docstring
+
+    return group_levels.free_rooms(step)
 
 
 def no_room_at_once(step: Step) -> Diagnosis | None:

@@ -60,6 +60,14 @@ class Machine:
                 left[resource] = left.get(resource, 0) - each
         return left
 
+    def holds(self, wants: Mapping[str, int], has: Mapping[str, int]) -> int:
+        """Return the number of pods that want these resources and find room together on the node.
+
+        ``has`` are the node's amounts, either ``offers`` or ``free``. A resource that the node does not offer is left
+        out: earlier steps say whether the node needs it.
+        """
+        return max(0, min((has[name] // amount for name, amount in wants.items() if name in self.offers), default=0))
+
     def holders(self, resource: str) -> Iterator[tuple[Document, int]]:
         """Yield the pods on the node that reserve some of a resource, each with the amount."""
         for pod, asks in self.asks:

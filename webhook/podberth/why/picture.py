@@ -32,6 +32,8 @@ class Ref:
     """The name of the object; empty: all objects are listed."""
     fields: str = ""
     """A field selector of a list; empty selects all objects."""
+    labels: str = ""
+    """A label selector of a list; empty selects all objects."""
 
     @property
     def right(self) -> str:

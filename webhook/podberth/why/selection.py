@@ -13,10 +13,11 @@ from ..kube.selector import node_selector_matches, tolerated
 from ..kube.unchecked import list_at, mapping_at, text_at
 from ..wellknown import APPLIED_ANNOTATION
 from ..words import counted, listed, named
+from . import agents
 from .capacity import lacking
 from .diagnosis import Diagnosis
-from .machines import Machine
-from .picture import Document
+from .machines import Machine, machines
+from .picture import Document, Picture, Ref
 from .steps import Step
 
 _REQUIRED: Final = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
@@ -49,12 +50,22 @@ def _selected(selector: Mapping[str, Any], machine: Machine, terms: list[Any]) -
     return not terms or machine.is_selected(terms)
 
 
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the reference to the agents' Leases if requirements of podberth keep a waiting pod off all nodes."""
+    if not picture.is_waiting or APPLIED_ANNOTATION not in annotations(picture.pod or {}):
+        return
+    every = machines(picture)
+    step = Step(picture=picture, every=every, nodes=every, gone={})
+    able = tuple(each for each in every if all(each.offers.get(name, 0) >= n for name, n in step.wants.items()))
+    if not any(selects(step, each) for each in able) and _of_podberth(picture, able)[1]:
+        yield agents.LEASES
+
+
 def unselected(step: Step) -> Diagnosis:
     """Return the diagnosis that the pod's nodeSelector or node affinity selects no node with the pod's resources."""
     spec, terms = step.picture.spec, list_at(step.picture.spec, *_REQUIRED)
     selector = mapping_at(spec, "nodeSelector")
-    policies, chosen, own = _without_podberth(step.picture.pod or {}, selector, terms)
-    mine = policies and any(_selected(chosen, each, own) for each in step.nodes)
+    policies, mine = _of_podberth(step.picture, step.nodes)
     others = [each for each in step.every if _selected(selector, each, terms)]
     pairs = [f"nodeSelector {key}={value}" for key, value in sorted(selector.items())]
     wanted = listed([*pairs, *(["its node affinity"] if terms else [])])
@@ -68,6 +79,8 @@ def unselected(step: Step) -> Diagnosis:
     evidence += step.by_reason
     if policies:
         evidence.append(f"podberth wrote part of its choice of nodes (policy {listed(policies)})")
+    if mine:
+        evidence += agents.silent(step)
     do = (
         (
             "delete the pod, so that its controller makes it again and podberth decides again",
@@ -77,6 +90,15 @@ def unselected(step: Step) -> Diagnosis:
         else ("change nodeSelector or node affinity in the template to labels that such nodes have",)
     )
     return Diagnosis(cause="selector", title=title, evidence=tuple(evidence), do=do)
+
+
+def _of_podberth(picture: Picture, nodes: tuple[Machine, ...]) -> tuple[list[str], bool]:
+    """Return (the policies that wrote requirements on nodes, whether the user's own requirements select a node)."""
+    spec = picture.spec
+    policies, chosen, own = _without_podberth(
+        picture.pod or {}, mapping_at(spec, "nodeSelector"), list_at(spec, *_REQUIRED)
+    )
+    return policies, bool(policies) and any(_selected(chosen, each, own) for each in nodes)
 
 
 def _requirements(step: Step, terms: list[Any]) -> Iterator[str]:

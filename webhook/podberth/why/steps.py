@@ -13,7 +13,7 @@ from .machines import Machine
 from .picture import Picture
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Step:
     """One step that narrows the nodes for a pod: by resources, selection, taints, volumes or another respect."""
 

@@ -141,6 +141,7 @@ DOSSIER: Final = Dossier(
         versions=("v2alpha2",),
         named_by="annotation pod-group-name",
         read=_named,
+        required_level=lambda spec: text_at(spec, "topologyConstraint", "requiredTopologyLevel"),
         asked="topologyConstraint",
         parts="subGroups",
     ),

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...kube.pod import spec
-from ...kube.unchecked import text_at
+from ...kube.unchecked import list_at, text_at
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject, completion_index, named
 from ..systems import NATIVE_GROUP, PodGroupKind, System
@@ -97,5 +97,9 @@ DOSSIER: Final = Dossier(
         # versions only this choice.
         without={"schedulingPolicy": {"basic": {}}},
         topology=lambda level: {"schedulingConstraints": {"topology": [{"key": level}]}},
+        # One element at most (pkg/scheduler/framework/plugins/topologyaware).
+        required_level=lambda spec: "".join(
+            text_at(each, "key") for each in list_at(spec, "schedulingConstraints", "topology")[:1]
+        ),
     ),
 )
