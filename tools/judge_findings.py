@@ -10,7 +10,7 @@ and its verdict, or ``new`` where nobody has judged it. ``lost`` is a finding th
 gone, and does not come any more on a manifest that FOLDER holds. Then the counts of each policy. Exits with 1 if a
 finding is new, wrong or lost.
 
-With ``--optional`` the lists are optional.tsv and optional.jsonl, four optional policies are asked and no others, and
+With ``--optional`` the lists are optional.tsv and optional.jsonl, five optional policies are asked and no others, and
 each write is a finding: its words are ``writes:`` and the reason, without the number of nodes that it prefers.
 """
 
@@ -27,7 +27,13 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[1]
 JUDGEMENTS: Final = ROOT / "tests/precision/judgements.jsonl"
 MANIFESTS: Final = ROOT / "tests/precision/manifests.tsv"
-OPTIONAL: Final = ("cuda-fits-driver", "fabric-guard", "protect-running", "workload-shape")
+OPTIONAL: Final = (
+    "cuda-fits-driver",
+    "fabric-guard",
+    "no-gpu-visibility-beyond-request",
+    "protect-running",
+    "workload-shape",
+)
 """The optional policies whose findings are judged, in files of their own: optional.jsonl and optional.tsv."""
 VERDICTS: Final = ("useful", "noise", "wrong", "new", "lost")
 WITHOUT: Final = "none"
