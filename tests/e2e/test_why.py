@@ -137,7 +137,7 @@ def _settle(plane: ControlPlane, scene: Scene) -> None:
             )
         return
     own = f"{path}/pods/{scene.asked}"
-    if scene.cause in {"running", "image", "crash"}:
+    if scene.status or scene.cause == "running":
         wait_for(
             lambda: plane.api.read(own)["status"].get("phase") == "Running", timeout_seconds=SECONDS, what=scene.name
         )
