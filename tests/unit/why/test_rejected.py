@@ -7,6 +7,15 @@ from podberth.why.diagnosis import Diagnosis
 from why_pictures import Document, node, placed, why
 
 GPU = "nvidia.com/gpu"
+UNHEALTHY = f"cannot allocate unhealthy devices {GPU}, which is unexpected"
+SHARED = (
+    f"Allocate failed due to rpc error: code = Unknown desc = request for '{GPU}: 2' too large: "
+    "maximum request size for shared resources is 1, which is unexpected"
+)
+TAKEN = (
+    f"Update plugin resources failed due to requested number of devices unavailable for {GPU}. "
+    "Requested: 2, Available: 1, which is unexpected."
+)
 
 
 def refused(reason: str, message: str, own: Document | None = None) -> Diagnosis:
@@ -26,24 +35,21 @@ def refused(reason: str, message: str, own: Document | None = None) -> Diagnosis
         ),
         (
             "UnexpectedAdmissionError",
-            f"Allocate failed due to rpc error: code = Unknown desc = request for '{GPU}: 2' too large: "
-            "maximum request size for shared resources is 1, which is unexpected",
+            SHARED,
             "rejected",
             f"its {GPU} is shared (time-slicing or MPS), and a container may ask for 1",
             f"ask for 1 {GPU} in each container",
         ),
         (
             "UnexpectedAdmissionError",
-            f"Allocate failed due to no healthy devices present; cannot allocate unhealthy devices {GPU}, "
-            "which is unexpected",
+            f"Allocate failed due to no healthy devices present; {UNHEALTHY}",
             "rejected",
             f"none of its {GPU} is healthy",
             "see the node's capacity and allocatable",
         ),
         (
             "UnexpectedAdmissionError",
-            "Allocate failed due to previously allocated devices are no longer healthy; "
-            f"cannot allocate unhealthy devices {GPU}, which is unexpected",
+            f"Allocate failed due to previously allocated devices are no longer healthy; {UNHEALTHY}",
             "rejected",
             f"the {GPU} that the pod had before are no longer healthy",
             "see the node's capacity and allocatable",
@@ -57,8 +63,7 @@ def refused(reason: str, message: str, own: Document | None = None) -> Diagnosis
         ),
         (
             "UnexpectedAdmissionError",
-            f"Update plugin resources failed due to requested number of devices unavailable for {GPU}. "
-            "Requested: 2, Available: 1, which is unexpected.",
+            TAKEN,
             "rejected",
             f"it has 1 of 2 {GPU} free",
             "see which pods hold them: kubectl get pods -A --field-selector spec.nodeName=gpu-1",

@@ -9,6 +9,7 @@ from ..errors import did_you_mean
 from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
+from .health import unhealthy
 from .machines import Machine, scarce
 from .picture import Picture, Ref
 from .steps import Step
@@ -125,6 +126,7 @@ def too_large(step: Step) -> Diagnosis:
     wanted = step.wants[name]
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
+    ill, repair = unhealthy(nodes, name, wanted, lambda each: each.offers)
     mine = devices(step)
     beside = (
         f" that offers {listed([shown(each, mine[each]) for each in sorted(mine)])}"
@@ -142,9 +144,10 @@ def too_large(step: Step) -> Diagnosis:
         evidence=(
             f"it asks for {listed([shown(each, amount) for each, amount in sorted(_plugged(step).items())])}",
             f"largest: {named(sorted(largest))} with {shown(name, most)}, allocatable",
+            *ill,
             *step.by_reason,
         ),
-        do=(do,),
+        do=(do, *repair),
     )
 
 

@@ -45,8 +45,6 @@ def not_pending(picture: Picture) -> Diagnosis | None:
     if deleted := text_at(picture.pod, "metadata", "deletionTimestamp"):
         return _deleted(picture, deleted)
     phase = text_at(picture.status, "phase")
-    if phase == "Failed" and (found := rejected(picture)):
-        return found
     statuses = [(each, what) for key, what in _STATUSES for each in list_at(picture.status, key)]
     for each, what in statuses:
         if is_foreign(each):
@@ -162,6 +160,8 @@ def _running(picture: Picture) -> Diagnosis:
 
 
 def _ended(picture: Picture, phase: str) -> Diagnosis:
+    if phase == "Failed" and (found := rejected(picture)):
+        return found
     why = ": ".join(filter(None, (text_at(picture.status, "reason"), text_at(picture.status, "message"))))
     do = (f"kubectl logs {_name(picture)} -n {picture.namespace}",) if phase == "Failed" else ()
     return Diagnosis(cause="ended", title=f"it has ended: {phase}", evidence=(why,) if why else (), do=do, waits=False)
