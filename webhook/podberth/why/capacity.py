@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from ..devices.mig import SHARED_SUFFIX
 from ..devices.resources import recognise
 from ..errors import did_you_mean
 from ..kube.amounts import POD_SLOTS, is_device, number, shown
+from ..topology.totals import share_of
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
 from .health import unhealthy
@@ -73,6 +75,9 @@ def absent(step: Step) -> Diagnosis:
         evidence.append(
             f"offered none now, but did before: {named(sorted(empty))}; their device plugin or GPUs have failed"
         )
+    shared = f"{gone[0]}{SHARED_SUFFIX}"
+    if kinds := {share_of(each.labels) for each in step.every if each.offers.get(shared, 0) > 0}:
+        evidence.append(f"1 {shared} is a part of a device that other pods use too: {listed(sorted(kinds), 'or')}")
     known = recognise(gone[0]) is not None
     return Diagnosis(
         cause="resource",
@@ -84,6 +89,11 @@ def absent(step: Step) -> Diagnosis:
 
 def _instead(resource: str, there: list[str]) -> tuple[str, ...]:
     slices = [name for name in there if name.startswith(_MIG)]
+    if (shared := f"{resource}{SHARED_SUFFIX}") in there:
+        return (
+            f"ask for 1 {shared} instead, if a share is enough",
+            f"or add nodes whose device plugin offers {resource}: one without time-slicing and MPS",
+        )
     if resource.startswith(_MIG) and slices:
         return (
             f"ask for a profile that is there: {listed(sorted(slices), 'or')}",
