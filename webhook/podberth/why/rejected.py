@@ -6,6 +6,7 @@ kubelet/cm/devicemanager/manager.go and of NVIDIA/k8s-device-plugin internal/plu
 """
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from ..kube.unchecked import list_at, text_at
@@ -55,9 +56,7 @@ def rejected(picture: Picture) -> Diagnosis | None:
     node = text_at(picture.spec, "nodeName")
     if not node:
         return None
-    cause = "rejected"
     if reason == _ALIGNMENT:
-        cause = "alignment"
         what = "its Topology Manager finds no NUMA nodes that have free together what the pod asks for"
         do = "ask for fewer devices and CPUs in each container, so that one NUMA node holds them, or choose other nodes"
     elif reason == _UNEXPECTED:
@@ -70,13 +69,14 @@ def rejected(picture: Picture) -> Diagnosis | None:
         do = "take spec.nodeName out of the template if it has one: the scheduler counts what is free, and may be late"
     else:
         return None
-    return Diagnosis(
-        cause=cause,
+    found = Diagnosis(
+        cause="rejected",
         title=f"the kubelet of node {node} refused it: {what}",
         evidence=(f"{reason}: {message}" if message else reason,),
         do=(do, _again(picture)),
         waits=False,
     )
+    return replace(found, cause="alignment") if reason == _ALIGNMENT else found
 
 
 def _of_plugin(message: str, node: str) -> tuple[str, str]:
