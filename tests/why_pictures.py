@@ -17,8 +17,9 @@ NO_NODE = "0/1 nodes are available: "
 
 
 def node(name: str, *, gpus: int = 8, labels: Mapping[str, str] | None = None, **fields: Any) -> Document:
-    """Return a ready node; ``fields`` are its further ``spec`` and ``capacity``."""
+    """Return a ready node; ``fields`` are its further ``spec``, ``capacity`` and ``allocatable``."""
     made = gpu_node(name, gpus=gpus, labels=labels)
+    made["status"]["allocatable"] = fields.get("allocatable", {})
     made["status"]["capacity"] |= fields.get("capacity", {})
     return complete_node({**made, "spec": fields.get("spec", {})}, NOW)
 

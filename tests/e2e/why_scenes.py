@@ -183,6 +183,12 @@ def _waiting(reason: str, message: str = "", *, restarts: int = 0, last: Documen
 
 
 _UUIDS = [f"GPU-00000000-0000-0000-0000-00000000000{number}" for number in range(4)]
+
+
+def _refused(reason: str, message: str) -> Document:
+    return {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}"}
+
+
 _OURS = {"key": "example.com/rank", "operator": "In", "values": ["first"]}
 _RECORD = {"near": {"nodeAffinity": {"required": [{"matchExpressions": [_OURS]}]}}}
 _GPU_CLASS = _object("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", {})
@@ -259,6 +265,31 @@ SCENES: tuple[Scene, ...] = (
         before=_pair_of_claims,
         cause="unlinked",
         says="it runs on node claimed-1, but the 2 GPUs of container main are in 2 link domains: GPU 0 and GPU 2",
+    ),
+    Scene(
+        name="architecture",
+        objects=[it()],
+        status=_waiting("RunContainerError", 'exec: "/app": exec format error'),
+        cause="architecture",
+        says="container main cannot run on node free-1, which is amd64",
+    ),
+    Scene(
+        name="alignment",
+        objects=[it()],
+        status=_refused("TopologyAffinityError", "Resources cannot be allocated with Topology locality"),
+        cause="alignment",
+        says="the kubelet of node free-1 refused it: its Topology Manager finds no NUMA nodes",
+    ),
+    Scene(
+        name="shares",
+        objects=[it()],
+        status=_refused(
+            "UnexpectedAdmissionError",
+            "Allocate failed due to rpc error: code = Unknown desc = request for 'nvidia.com/gpu: 2' too large: "
+            "maximum request size for shared resources is 1, which is unexpected",
+        ),
+        cause="rejected",
+        says="its nvidia.com/gpu is shared (time-slicing or MPS), and a container may ask for 1",
     ),
     # ---- before any node is looked at
     Scene(

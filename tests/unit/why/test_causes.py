@@ -81,6 +81,16 @@ def test_slices_are_offered_in_place_of_whole_gpus_and_profiles_in_place_of_anot
     assert why(asked, sliced).diagnosis.do[0] == "ask for a profile that is there: nvidia.com/mig-1g.10gb"
 
 
+@pytest.mark.parametrize(
+    ("strategy", "share"), [("time-slicing", "time-sliced share"), ("mps", "MPS share"), ("", "share")]
+)
+def test_shares_are_offered_in_place_of_whole_gpus_and_named_as_shares(strategy: str, share: str) -> None:
+    labels = {"nvidia.com/gpu.sharing-strategy": strategy} if strategy else {}
+    found = why(waiting(gpu_pod(2), SHORT), node("s", gpus=0, labels=labels, capacity={f"{GPU}.shared": "4"})).diagnosis
+    assert found.evidence[-1] == f"1 {GPU}.shared is a part of a device that other pods use too: {share}"
+    assert found.do[0] == f"ask for 1 {GPU}.shared instead, if a share is enough"
+
+
 def test_a_node_that_offers_none_now_has_a_failed_plugin() -> None:
     broken = node("a", gpus=0, capacity={GPU: "0"})
     assert "have failed" in why(waiting(gpu_pod(1), SHORT), broken).diagnosis.evidence[-1]

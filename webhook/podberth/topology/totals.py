@@ -1,7 +1,7 @@
 """Counts the accelerators of a cluster by model: whole devices, MIG instances and shares, each by itself."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -69,6 +69,12 @@ class _Offer(NamedTuple):
     use: NodeUse | None
 
 
+def share_of(labels: Mapping[str, str]) -> str:
+    """Return the meaning of a share of a GPU on a node with ``labels``: ``MPS share``; ``share`` if unknown."""
+    strategy = next((labels[key] for key in _STRATEGIES if key in labels), "")
+    return _SHARES.get(strategy, "share")
+
+
 def _offer(node: Node, use: NodeUse | None) -> _Offer:
     units = list(_units(node))
     claimed = ((f"{each.resource}, by claim", each.resource, each.allocatable) for each in (use.claimed if use else ()))
@@ -87,8 +93,7 @@ def _offer(node: Node, use: NodeUse | None) -> _Offer:
 def _units(node: Node) -> Iterator[tuple[str, str, int]]:
     """Yield (meaning of one unit, resource, units when healthy) for each resource of devices or parts of devices."""
     capability = capability_of(node)
-    strategy = next((node.labels[key] for key in _STRATEGIES if key in node.labels), "")
-    share = _SHARES.get(strategy, "share")
+    share = share_of(node.labels)
     for resource, amount in capability.amounts:
         known = recognise(resource)
         if known is None or known.kind not in COUNTED_KINDS:

@@ -4,11 +4,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from ..devices.mig import SHARED_SUFFIX
 from ..devices.resources import recognise
 from ..errors import did_you_mean
 from ..kube.amounts import POD_SLOTS, is_device, number, shown
+from ..topology.totals import share_of
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
+from .health import unhealthy
 from .machines import Machine, scarce
 from .picture import Picture, Ref
 from .steps import Step
@@ -72,6 +75,9 @@ def absent(step: Step) -> Diagnosis:
         evidence.append(
             f"offered none now, but did before: {named(sorted(empty))}; their device plugin or GPUs have failed"
         )
+    shared = f"{gone[0]}{SHARED_SUFFIX}"
+    if kinds := {share_of(each.labels) for each in step.every if each.offers.get(shared, 0) > 0}:
+        evidence.append(f"1 {shared} is a part of a device that other pods use too: {listed(sorted(kinds), 'or')}")
     known = recognise(gone[0]) is not None
     return Diagnosis(
         cause="resource",
@@ -83,6 +89,11 @@ def absent(step: Step) -> Diagnosis:
 
 def _instead(resource: str, there: list[str]) -> tuple[str, ...]:
     slices = [name for name in there if name.startswith(_MIG)]
+    if (shared := f"{resource}{SHARED_SUFFIX}") in there:
+        return (
+            f"ask for 1 {shared} instead, if a share is enough",
+            f"or add nodes whose device plugin offers {resource}: one without time-slicing and MPS",
+        )
     if resource.startswith(_MIG) and slices:
         return (
             f"ask for a profile that is there: {listed(sorted(slices), 'or')}",
@@ -125,6 +136,7 @@ def too_large(step: Step) -> Diagnosis:
     wanted = step.wants[name]
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
+    ill, repair = unhealthy(nodes, name, wanted, lambda each: each.offers)
     mine = devices(step)
     beside = (
         f" that offers {listed([shown(each, mine[each]) for each in sorted(mine)])}"
@@ -142,9 +154,10 @@ def too_large(step: Step) -> Diagnosis:
         evidence=(
             f"it asks for {listed([shown(each, amount) for each, amount in sorted(_plugged(step).items())])}",
             f"largest: {named(sorted(largest))} with {shown(name, most)}, allocatable",
+            *ill,
             *step.by_reason,
         ),
-        do=(do,),
+        do=(do, *repair),
     )
 
 

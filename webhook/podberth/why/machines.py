@@ -44,6 +44,20 @@ class Machine:
         return amounts(mapping_at(self.document, "status", "allocatable"))
 
     @cached_property
+    def capacity(self) -> Mapping[str, int]:
+        """A mapping from the name of each resource of the node to its amount, unhealthy devices included."""
+        return amounts(mapping_at(self.document, "status", "capacity"))
+
+    def unhealthy(self, resource: str) -> int:
+        """Return the amount of a resource that is unhealthy; 0 for a resource other than devices.
+
+        The kubelet counts the devices that their plugin calls unhealthy as capacity, and not as allocatable
+        (kubernetes pkg/kubelet/cm/devicemanager/manager.go, GetCapacity).
+        """
+        lacks = self.capacity.get(resource, 0) - self.offers.get(resource, 0)
+        return max(0, lacks) if is_device(resource) else 0
+
+    @cached_property
     def asks(self) -> tuple[tuple[Document, Mapping[str, int]], ...]:
         """(pod, resources that the pod reserves) for each pod on the node that was read."""
         return tuple((pod, requested(pod)) for pod in self.held_by)

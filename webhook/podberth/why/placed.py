@@ -5,14 +5,17 @@ from typing import Any, Final
 
 from ..kube.unchecked import at, list_at, mapping_at, text_at
 from ..words import lasting
+from .architecture import is_foreign, not_runnable
 from .diagnosis import Diagnosis
 from .picture import Document, Picture, Ref, is_about, last_seen
+from .rejected import rejected
 
 # kubernetes pkg/kubelet/images/types.go
 _IMAGE: Final = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 )
 _CRASHED: Final = frozenset({"CrashLoopBackOff", "RunContainerError", "CreateContainerError", "StartError"})
+_STATUSES: Final = (("initContainerStatuses", "init container"), ("containerStatuses", "container"))
 _CONFIGURED: Final = "CreateContainerConfigError"
 # The Warnings that say why a container cannot be created; others are about something else, or about no fault.
 # kubernetes pkg/kubelet/events/event.go, and the attach/detach controller.
@@ -42,12 +45,15 @@ def not_pending(picture: Picture) -> Diagnosis | None:
     if deleted := text_at(picture.pod, "metadata", "deletionTimestamp"):
         return _deleted(picture, deleted)
     phase = text_at(picture.status, "phase")
+    statuses = [(each, what) for key, what in _STATUSES for each in list_at(picture.status, key)]
+    for each, what in statuses:
+        if is_foreign(each):
+            return not_runnable(picture, each, what)
     if phase in {"Succeeded", "Failed"}:
         return _ended(picture, phase)
-    for key, what in (("initContainerStatuses", "init container"), ("containerStatuses", "container")):
-        for each in list_at(picture.status, key):
-            if found := _troubled(picture, each, what):
-                return found
+    for each, what in statuses:
+        if found := _troubled(picture, each, what):
+            return found
     return _starting(picture) if phase == "Pending" else _running(picture)
 
 
@@ -154,6 +160,8 @@ def _running(picture: Picture) -> Diagnosis:
 
 
 def _ended(picture: Picture, phase: str) -> Diagnosis:
+    if phase == "Failed" and (found := rejected(picture)):
+        return found
     why = ": ".join(filter(None, (text_at(picture.status, "reason"), text_at(picture.status, "message"))))
     do = (f"kubectl logs {_name(picture)} -n {picture.namespace}",) if phase == "Failed" else ()
     return Diagnosis(cause="ended", title=f"it has ended: {phase}", evidence=(why,) if why else (), do=do, waits=False)

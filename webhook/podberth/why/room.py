@@ -8,6 +8,7 @@ from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..kube.unchecked import at, text_at
 from ..words import counted, lasting, listed, named
 from .diagnosis import Diagnosis
+from .health import unhealthy
 from .machines import Machine, scarce
 from .picture import Document, place_of
 from .selection import barriers, selects
@@ -35,9 +36,11 @@ def full(step: Step) -> Diagnosis:
     nearest = sorted(nodes, key=lambda each: -each.free.get(name, 0))[:_MOST_NODES]
     apart = most < wanted <= together
     asked = [each for each in sorted(_counted(step).items()) if each[0] != POD_SLOTS]
+    ill, repair = unhealthy(nodes, name, wanted, lambda each: each.free)
     evidence = (
         *([f"it asks for {listed([shown(each, amount) for each, amount in asked])}"] if asked else []),
         *(near(step, each, name) for each in nearest),
+        *ill,
         *_holders(nodes, name),
         *_elsewhere(step),
         *step.by_reason,
@@ -51,6 +54,7 @@ def full(step: Step) -> Diagnosis:
             evidence=evidence,
             do=(
                 f"ask for {number(name, most)} in each pod, and run more pods",
+                *repair,
                 *_free_up(step, nearest[0], name, wanted - most),
             ),
         )
@@ -66,6 +70,7 @@ def full(step: Step) -> Diagnosis:
         evidence=evidence,
         do=(
             *((f"ask for {number(name, most)} in each pod, or wait until a holder ends",) if most else ()),
+            *repair,
             *_free_up(step, nearest[0], name, wanted - most),
         ),
     )
