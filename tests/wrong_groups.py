@@ -131,7 +131,8 @@ WRONG: tuple[Scene, ...] = (
         workload(
             "apps/v1",
             "Deployment",
-            f"{{replicas: 2, {template(GPU.replace('{c', '{schedulerName: volcano, c', 1))}}}",
+            "{replicas: 2, selector: {matchLabels: {team: a}}, "
+            f"{template(GPU.replace('{c', '{schedulerName: volcano, c', 1), 'labels: {team: a}')}}}",
             ", annotations: {scheduling.volcano.sh/group-min-member: '4'}",
         ),
         "metadata.annotations[scheduling.volcano.sh/group-min-member]: got 4, want 2 at most, the pods of the "

@@ -51,7 +51,7 @@ def constraints(**fields: Any) -> dict[str, Any]:
         (binding(paramRef={"name": "a", "selector": {}, "parameterNotFoundAction": "Deny"}), "spec.paramRef"),
         (binding(paramRef={"name": "a/b", "parameterNotFoundAction": "Deny"}), "spec.paramRef.name"),
         ({**policy("true"), "apiVersion": "admissionregistration.k8s.io/v1beta1"}, "apiVersion"),
-        ({**policy("true"), "kind": "MutatingAdmissionPolicy"}, "spec.reinvocationPolicy"),
+        ({**policy("true"), "kind": "MutatingAdmissionPolicy"}, "spec.validations"),
     ],
 )
 def test_what_the_api_server_refuses_is_a_problem_at_its_field(document: dict[str, Any], where: str) -> None:
