@@ -50,7 +50,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean X?" with the known name that is most similar to ``name``; empty if none is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 - only a message about a mistake needs it
 
-    near = get_close_matches(name, list(known), n=1)
+    every = list(known)
+    near = [each for each in every if each.lower() == name.lower()] or get_close_matches(name, every, n=1)
     return f"; did you mean {near[0]}?" if near and near[0] != name else ""
 
 

@@ -179,6 +179,8 @@ def test_another_kind_is_refused_by_name() -> None:
     want = f"want podberth.io/v1alpha1 {kinds}, or a v1 ConfigMap (params); move it elsewhere"
     assert problems_of("apiVersion: v1\nkind: Secret\n") == [f"a.yaml:2:7 kind: got v1 Secret, {want}"]
     assert problems_of("cases: []\n") == [f"a.yaml:1:1: got no apiVersion, no kind, {want}"]
+    [misspelt] = problems_of(GOOD.replace("kind: GPUPolicy", "kind: GpuPolicy"))
+    assert misspelt.endswith("or a v1 ConfigMap (params); did you mean GPUPolicy?")
 
 
 def test_another_version_of_the_policy_is_refused() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from ..cel.compile_limits import MAX_DEPTH, MAX_TEXT_BYTES
-from ..errors import Problem
+from ..errors import Problem, did_you_mean
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.paths import Path
 from ..kube.positions import Positions, render_path
@@ -280,7 +280,9 @@ class _Reader:
         path: Path = ("kind",) if "kind" in content else ()
         kinds = f"{POLICY_KIND}, {EXCEPTION_KIND} or {NAMESPACED_KIND}"
         wanted = f"{API_VERSION} {kinds}, or a v1 ConfigMap (params)"
-        message = f"got {got}, want {wanted}; move it elsewhere"
+        kind, ours = content.get("kind"), (POLICY_KIND, EXCEPTION_KIND, NAMESPACED_KIND)
+        near = did_you_mean(kind, ours) if isinstance(kind, str) and content.get("apiVersion") == API_VERSION else ""
+        message = f"got {got}, want {wanted}{near or '; move it elsewhere'}"
         self.problems.append(positions.problem(file, path, message))
 
     def _accepted(self, parsed: Parsed, refused: Iterable[Refusal], key: tuple[str, ...], *, is_valid: bool) -> bool:
