@@ -89,6 +89,11 @@ _REGEX_ADVICE = (
 _LEAST_BYTES = 10
 """The minimum number of bytes of a value in a pod's JSON, with the value's key: `{"name":"A"}`."""
 _TEXT_ADVICE = "a text of any length is read or made each time; compare first, or take it out of the loop"
+_OUTSIDE_LOOPS: Mapping[str, str] = {
+    _LOOP_ADVICE: "it goes through as many entries as a pod or a cluster may have; ask about fewer",
+    _TEXT_ADVICE: "a text of any length is read or made; ask about less of it, such as its first entry",
+}
+"""The advice in place of the usual one for a part that is evaluated once."""
 
 
 class Meter:
@@ -164,10 +169,10 @@ class Meter:
             case _:
                 return self._made([self.visit(child, times, scope) for child in ast.children(node)], times)
 
-    def _charge(self, node: Node, price: float, advice: str) -> None:
+    def _charge(self, node: Node, price: float, advice: str, times: float) -> None:
         self.sum += price
         if price > self.worst[0]:
-            self.worst = (price, node.id, advice)
+            self.worst = (price, node.id, advice if times > 1 else _OUTSIDE_LOOPS.get(advice, advice))
 
     def _named(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         name = node.ident_expr.name.removeprefix(".")
@@ -255,7 +260,7 @@ class Meter:
         """Add the price of reading a field of the type Nodes, and of computing the field once for each node set."""
         name = node.select_expr.field
         price = price_of(f"Nodes.{name}")
-        self._charge(node, price.call * times, _LOOP_ADVICE)
+        self._charge(node, price.call * times, _LOOP_ADVICE, times)
         self._charge_first(node, "placement" if name in _PLACEMENT else name, times, price.first)
 
     def _charge_first(self, node: Node, what: str, times: float, price: float) -> None:
@@ -270,7 +275,7 @@ class Meter:
         key = f"{_ANSWERS.get(what, what)}: {_spelled(asked.call_expr.target if what in _LEVELS else asked)}"
         charged = price * min(times, sets)
         if charged > self.remembered.get(key, 0.0):
-            self._charge(node, charged - self.remembered.get(key, 0.0), _LOOP_ADVICE)
+            self._charge(node, charged - self.remembered.get(key, 0.0), _LOOP_ADVICE, times)
             self.remembered[key] = charged
 
     def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
@@ -298,7 +303,7 @@ class Meter:
                 charged += price.entry * (times * value.values + parts)
             if kind not in _PLAIN:
                 charged += price.entry * times * value.length
-        self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE)
+        self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE, times)
 
     def _charge_bytes(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
         """Add the price of a call of a function of the CEL engine or of a library, by the rule for that function.
@@ -344,7 +349,7 @@ class Meter:
             case _:
                 self._charge_plain(node, nodes, values, times)
                 return
-        self._charge(node, price.call * times + more, advice)
+        self._charge(node, price.call * times + more, advice, times)
 
     def _charge_listed(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
         """Add the price of a call whose operands may be lists, evaluated ``times`` times, by the number of items.
@@ -370,7 +375,7 @@ class Meter:
         else:
             self._charge_plain(node, nodes, values, times)
             return
-        self._charge(node, price.call * times + more, _LOOP_ADVICE)
+        self._charge(node, price.call * times + more, _LOOP_ADVICE, times)
 
     def _charge_compared(
         self, node: Node, listed: Node, left: tuple[float, float], right: tuple[float, float], times: float
@@ -385,7 +390,7 @@ class Meter:
         elements = kind.parameters[0].name if kind.name == "list" else kind.name
         if kind.name != "map" and elements not in _PLAIN:
             pairs = price_of("_==_").call * times * left[1] * right[1]
-            self._charge(node, pairs + _DEEP * min(left[0] * right[1], right[0] * left[1]), _LOOP_ADVICE)
+            self._charge(node, pairs + _DEEP * min(left[0] * right[1], right[0] * left[1]), _LOOP_ADVICE, times)
 
     def _result(self, node: Node, values: Sequence[Bounds], times: float) -> Bounds:
         size, length, element = SCALAR_BYTES * 1.0, 0.0, None
@@ -439,7 +444,7 @@ class Meter:
         elif turns:
             made = self._growing(loop.loop_step, added, turns, inside)
             longest = min(through.length, turns)
-            self._charge(node, _COPY * turns * longest, _MAP_ADVICE)
+            self._charge(node, _COPY * turns * longest, _MAP_ADVICE, turns)
             size, total = made.size * longest, made.bytes_at(turns)
             values = 1 + longest * made.values
             result = Bounds(longest, size, total, times, element=made, values=values, has_parts=made.has_parts)
