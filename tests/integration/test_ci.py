@@ -273,4 +273,4 @@ def test_the_page_has_a_row_for_each_input_variable_and_hook() -> None:
     }
     assert {name: documented[name][1].strip("`") for name in defaults} == defaults
     for name, hook in hooks.items():
-        assert documented[name][2].startswith(f"`{' '.join([hook['entry'], *hook['args']])}`")
+        assert documented[name][2].startswith(f"`{' '.join([hook['entry'], *hook.get('args', ())])}`")
