@@ -163,6 +163,12 @@ def test_of_an_unknown_kind_a_warning_is_said_where_it_asks_for_accelerators(spe
     assert (result.verdict, [each.message for each in result.warnings]) == ("skipped", said)
 
 
+def test_a_misspelt_kind_has_the_kind_that_is_meant() -> None:
+    text = f"apiVersion: batch/v1\nkind: job\nspec: {{template: {{spec: {{containers: [{ASKING}]}}}}}}\n"
+    [result] = checked(text).results
+    assert result.warnings[0].message.endswith("nothing of it is checked; did you mean Job?")
+
+
 def test_a_kind_that_is_not_checked_is_a_warning_once_and_a_note_at_each_further_object() -> None:
     flow = "apiVersion: x.io/v1\nkind: Flow\nmetadata: {name: a}\nspec: {limits: {nvidia.com/gpu: 1}}\n"
     other = flow.replace("Flow", "Other")

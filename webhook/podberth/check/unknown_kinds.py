@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import recognise
+from ..errors import did_you_mean
 from ..kinds import forms
 from ..kinds.crd_fields import crd_fields
 from ..kube.paths import Path
 from ..kube.schema import Definitions, Schema
 from ..kube.unknown_fields import Typed, unknown_fields
 from ..kube.walk import values
-from ..workload.kinds import is_known, row_for
+from ..workload.kinds import is_known, kinds_of, row_for
 from .misspelt_fields import misspelt_fields
 from .numbers import QUANTITY_HOLDERS
 from .result import shown
@@ -76,6 +77,8 @@ def _of_unknown(version: str, kind: str, content: Mapping[str, Any], pod: Defini
     if (version.partition("/")[0], kind) in _CHARTS:
         return f"got a {kind}, whose pods are those of a chart: nothing of it is checked; {_RENDER}"
     message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
+    if near := did_you_mean(kind, kinds_of(version)):
+        return f"{message}{near}"
     found = [f"--template-path '{kind}={place}'" for place in places_of_pods(content, pod)]
     if found:
         return f"{message}; give the place of its pods: {shown(found, ' ')}"

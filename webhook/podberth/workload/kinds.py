@@ -28,6 +28,11 @@ def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
     return _BY_NAME.get((version, kind))
 
 
+def kinds_of(version: str) -> tuple[str, ...]:
+    """Return the kinds of an apiVersion that make pods, as far as podberth knows them."""
+    return tuple(kind for each, kind in (*_BY_NAME, ("v1", "Pod")) if each == version)
+
+
 def nested_in(document: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     """Return the paths to the objects that an object wraps: the objects in an AppWrapper, and the items of any list."""
     row, kind = row_for(document), document.get("kind")
