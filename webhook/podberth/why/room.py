@@ -7,6 +7,7 @@ from typing import Final
 from ..kube.amounts import POD_SLOTS, is_device, number, shown
 from ..kube.unchecked import at, text_at
 from ..words import counted, lasting, listed, named
+from .alternatives import alternatives
 from .diagnosis import Diagnosis
 from .health import unhealthy
 from .machines import Machine, scarce
@@ -36,10 +37,12 @@ def full(step: Step) -> Diagnosis:
     nearest = sorted(nodes, key=lambda each: -each.free.get(name, 0))[:_MOST_NODES]
     apart = most < wanted <= together
     asked = [each for each in sorted(_counted(step).items()) if each[0] != POD_SLOTS]
+    other, instead = alternatives(step, name)
     ill, repair = unhealthy(nodes, name, wanted, lambda each: each.free)
     evidence = (
         *([f"it asks for {listed([shown(each, amount) for each, amount in asked])}"] if asked else []),
         *(near(step, each, name) for each in nearest),
+        *other,
         *ill,
         *_holders(nodes, name),
         *_elsewhere(step),
@@ -69,6 +72,7 @@ def full(step: Step) -> Diagnosis:
         title=title,
         evidence=evidence,
         do=(
+            *instead,
             *((f"ask for {number(name, most)} in each pod, or wait until a holder ends",) if most else ()),
             *repair,
             *_free_up(step, nearest[0], name, wanted - most),
