@@ -37,6 +37,12 @@ def test_a_key_has_its_type_its_description_and_its_colon() -> None:
     assert item(f"{HEAD}  fail^: Fail\n", "failurePolicy").insert == "failurePolicy"
 
 
+def test_a_key_of_an_object_that_begins_there_is_inserted_on_a_line_below() -> None:
+    assert item(f"{HEAD}  mutations:\n  - topology: ^\n", "level").insert == "\n      level: "
+    assert item(f"{HEAD}  matchConstraints: ^\n", "namespaceSelector").insert == "\n    namespaceSelector: "
+    assert item(f"{HEAD}  mutations:\n  - {{topology: ^}}\n", "level").insert == "{level: }"
+
+
 @pytest.mark.parametrize(
     ("marked", "values"),
     [

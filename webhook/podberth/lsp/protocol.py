@@ -195,6 +195,8 @@ def _item(item: Item, replaced: types.Range, number: int, *, snippets: bool) -> 
         # An author of a new document may type its kind or its first key.
         filter_text=f"{item.label} {item.insert.partition(':')[0]}" if item.snippet else item.label,
         insert_text_format=types.InsertTextFormat.Snippet if is_snippet else None,
+        # The lines are indented already.
+        insert_text_mode=types.InsertTextMode.AsIs if item.insert.startswith("\n") else None,
         text_edit=types.TextEdit(replaced, item.snippet if is_snippet else item.insert or item.label),
     )
 

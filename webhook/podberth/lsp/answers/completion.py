@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from ...cel.types import DYN
@@ -24,6 +24,8 @@ Kind: TypeAlias = Literal["key", "value", "variable", "field", "function", "skel
 # A character of a name in an expression, and of a key or value of a document
 _NAME: Final = re.compile(r"\w")
 _KEY: Final = re.compile(r"[\w./-]")
+# The beginning of a line of block style with a key and its colon; ``before`` is what stands before the key.
+_OWN_KEY: Final = re.compile(r"(?P<before> *(?:- +)*)[\w./-]+: +$")
 _MOST: Final = 500
 """The most items of an answer: more than all functions together."""
 
@@ -85,12 +87,27 @@ def _items(question: Question) -> Iterator[Item]:
         after = question.document.text.line(question.place.line)[question.place.column :]
         yield from _keys(spot, cursor.beside, "" if ":" in after else ": ")
     elif cursor.key is None and spot.model is not None:
-        yield from _keys(spot, frozenset(), ": ")
+        yield from _below(question, _keys(spot, frozenset(), ": "))
     else:
         yield from _values(question, spot)
 
 
 # ---- documents ------------------------------------------------------------------------------------------------------
+
+
+def _below(question: Question, items: Iterator[Item]) -> Iterator[Item]:
+    """Yield items for keys whose object begins at the place, behind its own key.
+
+    They are inserted on a line below; in flow style, which has no lines, in braces.
+    """
+    line, column = question.place
+    before = question.document.text.line(line)[:column]
+    own = _OWN_KEY.match(before)
+    for each in items:
+        if own is not None:
+            yield replace(each, insert=f"\n{' ' * (own.end('before') + 2)}{each.insert}")
+        else:
+            yield replace(each, insert=f"{{{each.insert}}}") if before.endswith(": ") else each
 
 
 def _keys(spot: Spot, present: frozenset[str], colon: str) -> Iterator[Item]:
