@@ -179,6 +179,24 @@ def test_an_answer_that_takes_too_long_is_ended_and_the_next_is_given() -> None:
     serve(client)
 
 
+def test_the_start_of_the_process_has_a_time_limit_of_its_own_and_goes_on_without_the_request() -> None:
+    async def client(_: aiohttp.ClientSession, playground: Playground) -> None:
+        worker = playground.worker
+        worker.start_seconds, worker.patience_seconds = 0.01, 0.0
+        started = worker._process
+        with pytest.raises(NoAnswerError, match=r"has not started in 0\.01 s, and goes on; try again"):
+            await worker.ask("answer", CONTENT)
+        worker.start_seconds, worker.patience_seconds = 600.0, 600.0
+        asked = asyncio.create_task(worker.ask("answer", CONTENT))
+        await asyncio.sleep(0)
+        asked.cancel()
+        await asyncio.wait([asked])
+        assert await worker.ask("answer", CONTENT)
+        assert worker._process is started
+
+    serve(client)
+
+
 def test_a_process_that_ends_is_started_again() -> None:
     async def client(_: aiohttp.ClientSession, playground: Playground) -> None:
         worker = playground.worker

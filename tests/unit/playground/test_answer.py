@@ -367,6 +367,13 @@ def test_completions_and_explanations_are_those_of_the_language_server() -> None
     assert asking("hover", {**request, "in": "workload"}, NOW) is None
 
 
+@pytest.mark.parametrize("text", ["", "top", "# nodes\n"])
+def test_a_cluster_is_offered_the_fields_of_a_suite_without_cases(text: str) -> None:
+    place = {"in": "cluster", "line": text.count("\n"), "column": len(text.rpartition("\n")[2])}
+    found = Asking(environment(), Conventions())("complete", {"session": Session(cluster=text).as_json(), **place}, NOW)
+    assert [each["label"] for each in found["items"]] == ["topology", "objects", "params"]
+
+
 def test_a_namespace_whose_name_is_no_text_is_a_problem_and_no_fault() -> None:
     found = read_cluster("objects:\n- {apiVersion: v1, kind: Namespace, metadata: {name: {a: b}}}\n", "default")
     assert found.with_objects([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}])["objects"][1:]

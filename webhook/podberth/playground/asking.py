@@ -12,6 +12,7 @@ from ..lsp.answers.document import OpenDocument, Question
 from ..lsp.answers.hover import explain
 from ..lsp.answers.language import Checkers
 from ..lsp.answers.text import Place, Text
+from ..suite.case_file import SuiteCluster
 from .answer import POLICY, answer, units
 from .cluster import FILE as CLUSTER
 from .session import session_of
@@ -45,7 +46,8 @@ class Asking:
             return None
         file, content = texts[where]
         text = Text(content)
-        document = OpenDocument(file, text, lambda: [(file, text.content)], is_suite=where == "cluster")
+        beside = [(file, content)]
+        document = OpenDocument(file, text, lambda: beside, is_suite=where == "cluster", suite=SuiteCluster)
         question = Question(document, text.of_editor(line, column, units), self._checkers)
         return _completions(question) if kind == "complete" else _explanation(question)
 

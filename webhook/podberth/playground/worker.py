@@ -1,7 +1,7 @@
 """A process that computes answers, so that no policy can hang the page's server or take its memory.
 
-Parent and process speak over the process' standard input and output: each line is one JSON document. The process has
-no access to files for requests: it gets texts, and it answers texts. The files about the cluster are read at its start.
+Parent and process speak over the process' standard input and output: each line is one JSON document. The process'
+first line says that it reads requests. The process has no access to files for requests: it gets texts, and it answers texts. The files about the cluster are read at its start.
 """
 
 import asyncio
@@ -21,11 +21,14 @@ from ..errors import PodberthError
 
 PATIENCE_SECONDS: Final = 20.0
 """The time limit for one answer; the largest policy that podberth ships takes 0.2 s."""
+START_SECONDS: Final = 60.0
+"""The time limit for a request's wait until the process reads requests; the process loads for 2.5 s of CPU time."""
 KINDS: Final = ("session", "answer", "complete", "hover")
 """The requests that the page may send: ``asking`` answers them."""
 MAX_ANSWER_BYTES: Final = 32 * 2**20
 MOST_WAITING: Final = 16
 """The most requests that wait for the process; the page of one user has three at most."""
+_READY: Final = b"ready\n"
 _MAX_MEMORY_BYTES: Final = 4 * 2**30
 _TOO_MUCH: Final = "the answer needs too much memory; make the policy or the cluster smaller"
 _ENDED: Final = "the process that answers has ended, perhaps for want of memory; the terminal may say more"
@@ -44,11 +47,14 @@ class Worker:
     """Starts the process when it is first needed, and again after it had to be ended."""
 
     patience_seconds: float = PATIENCE_SECONDS
+    start_seconds: float = START_SECONDS
     conventions: Path | None = None
     """The file of ``--conventions``."""
     pod_schema: Path | None = None
     """The file of ``--pod-schema``."""
     _process: asyncio.subprocess.Process | None = None
+    _is_ready: bool = False
+    """Whether the process has said that it reads requests."""
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _waiting: int = 0
 
@@ -86,10 +92,10 @@ class Worker:
 
     async def _line(self, message: Mapping[str, Any]) -> bytes:
         """Return the line that the process answers: the status, a blank, and the JSON text."""
+        process = await self._ready()
         answered = False
         try:
             async with asyncio.timeout(self.patience_seconds):
-                process = await self._running()
                 assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - pipes, below
                 process.stdin.write(json.dumps(message).encode() + b"\n")
                 await process.stdin.drain()
@@ -97,9 +103,8 @@ class Worker:
             answered = line.endswith(b"\n")
         except TimeoutError as error:
             seconds = f"{self.patience_seconds:g} s"
-            raise NoAnswerError(
-                504, f"the answer took longer than {seconds}; make the policy or the cluster smaller"
-            ) from error
+            smaller = "make the policy, the workload or the cluster smaller, or try again if this machine is busy"
+            raise NoAnswerError(504, f"the answer took longer than {seconds}; {smaller}") from error
         except (OSError, ValueError):  # the process has ended, or its line is longer than MAX_ANSWER_BYTES
             line = b""
         finally:
@@ -109,8 +114,25 @@ class Worker:
             raise NoAnswerError(500, _ENDED)
         return line
 
+    async def _ready(self) -> asyncio.subprocess.Process:
+        """Return the process when it reads requests; its start goes on if the request that waits for it ends."""
+        process = await self._running()
+        assert process.stdout is not None  # noqa: S101 - a pipe, below
+        if not self._is_ready:
+            try:
+                async with asyncio.timeout(self.start_seconds):
+                    self._is_ready = await process.stdout.readline() == _READY
+            except TimeoutError as error:
+                said = f"the process that answers has not started in {self.start_seconds:g} s, and goes on; try again"
+                raise NoAnswerError(503, said) from error
+            if not self._is_ready:
+                await self.close()
+                raise NoAnswerError(500, _ENDED)
+        return process
+
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
+            self._is_ready = False
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-P",  # a module in the user's folder is none of podberth's
@@ -140,6 +162,8 @@ def main(conventions: str, pod_schema: str) -> None:
         conventions=Path(conventions) if conventions else None, pod_schema=Path(pod_schema) if pod_schema else None
     )
     asking = Asking(files.environment(), files.names())
+    answers.write(_READY)
+    answers.flush()
     for line in sys.stdin.buffer:
         message = json.loads(line)
         status, answer = 200, ""

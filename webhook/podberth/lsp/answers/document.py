@@ -12,6 +12,7 @@ from ...kube.positions import Positions
 from ...kube.unchecked import mapping_at, text_at
 from ...native.documents import MODELS
 from ...policy.parse import excess_of_text
+from ...suite.case_file import SuiteCluster, SuiteDocument
 from .cursor import Cursor, cursor_at
 from .fields import OWN, Spot, root_of, spot_at
 from .language import Checkers, Language
@@ -51,6 +52,8 @@ class OpenDocument:
     """Returns the description of each policy that podberth ships, by the policy's name."""
     good: Text | None = field(default=None, repr=False)
     """The last text of the document that could be parsed; None if there is none."""
+    suite: type[SuiteCluster] = SuiteDocument
+    """The model of a suite; ``SuiteCluster`` is that of a suite without cases, as in the playground."""
 
     def objects(self) -> Iterator[tuple[str, Mapping[str, Any], Positions]]:
         """Yield (file, content, positions) of each document in the folder that can be parsed."""
@@ -90,7 +93,9 @@ class Question:
     @cached_property
     def root(self) -> Spot | None:
         """The type of the whole YAML document; None if podberth does not read such a document."""
-        return None if self.cursor is None else root_of(self.cursor.document, is_suite=self.document.is_suite)
+        if self.cursor is None:
+            return None
+        return Spot(self.document.suite) if self.document.is_suite else root_of(self.cursor.document)
 
     @cached_property
     def spot(self) -> Spot | None:

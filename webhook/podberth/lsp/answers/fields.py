@@ -20,7 +20,7 @@ from ...policy.exception_model import GPUPolicyException
 from ...policy.model import GPUPolicy, Variable
 from ...policy.namespaced_model import NamespacedGPUPolicy
 from ...policy.text_fields import gives
-from ...suite.case_file import Nodes, SuiteDocument
+from ...suite.case_file import Nodes
 from ...topology.shapes import SHAPES
 from ...wellknown import API_VERSION, EXCEPTION_KIND, NAMESPACED_KIND, POLICY_KIND
 from ..manual.fields import meanings
@@ -108,14 +108,12 @@ class Spot:
         return None
 
 
-def root_of(document: Mapping[str, Any], *, is_suite: bool) -> Spot | None:
-    """Return the spot of a whole document; None if the document is none that podberth reads.
+def root_of(document: Mapping[str, Any]) -> Spot | None:
+    """Return the spot of a whole document that is no suite; None if the document is none that podberth reads.
 
     A document of podberth's apiVersion without a known kind is taken for a GPUPolicy.
     """
     kind, version = text_at(document, "kind"), text_at(document, "apiVersion")
-    if is_suite:
-        return Spot(SuiteDocument)
     if version.startswith(f"{GROUP}/") and kind in MODELS:
         return Spot(MODELS[kind])
     if kind in OWN or version == API_VERSION:
