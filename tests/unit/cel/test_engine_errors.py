@@ -198,6 +198,8 @@ def test_half_a_surrogate_pair_is_no_text(environment: Environment) -> None:
         ("gpu.count", Want.BOOL, "1:1: got int, want bool"),
         ("dyn(true)", Want.BOOL, "1:1: got dyn, want bool"),
         ("gpu.count", Want.STRING, "1:1: got int, want string; write string(...)"),
+        ("gpu", Want.STRING, "1:1: got podberth.Gpu, want string; if it is a text, quote it: \"'gpu'\""),
+        ("true", Want.STRING, "1:1: got bool, want string; if it is a text, quote it: \"'true'\""),
         ("variables.nodes", Want.LIST_OF_MAPS, "1:1: got podberth.Nodes, want list of maps; take its .terms"),
         ("['a']", Want.LIST_OF_MAPS, "1:1: got list(string), want list of maps"),
     ],

@@ -267,7 +267,7 @@ class Environment:
         lowered, problems = program.lower(ast.copy_of(checked), inlined, self._checker.bodies)
         problems += (*mixed, *formats, *failing)
         if not accepts(want, lowered.type, exact=self._exact):
-            problems.append(unwanted(lowered.type, want))
+            problems.append(unwanted(lowered.type, want, source))
         if problems:
             raise CompileError(tuple(sorted(problems)))
         if message := too_many_parts(lowered.parts) or (room.take(lowered.parts) if room else ""):

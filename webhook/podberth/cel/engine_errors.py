@@ -144,11 +144,12 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
     return tuple(sorted(found))
 
 
-def unwanted(found: CelType, want: Want) -> CelProblem:
-    """Return the problem of an expression whose type ``found`` differs from the type ``want``."""
-    hint = ""
+def unwanted(found: CelType, want: Want, source: str) -> CelProblem:
+    """Return the problem of the expression ``source`` whose type ``found`` differs from the type ``want``."""
+    hint, word = "", source.strip()
     if want in (Want.STRING, Want.MESSAGE):
-        hint = "; write string(...)"
+        # A single word may be meant as a text: the variable gpu, the literal true.
+        hint = f"; if it is a text, quote it: \"'{word}'\"" if word.isidentifier() else "; write string(...)"
     elif found == NODES:
         hint = "; take its .terms"
     elif found.name == OPTIONAL and want is Want.BOOL:
