@@ -315,6 +315,15 @@ def test_the_page_is_no_wider_than_its_window(browser: str, width: int) -> None:
     browse(browser, look, width=width)
 
 
+def test_a_long_name_of_a_field_wraps(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        assert "limits[nvidia.com/gpu]" in await page.ask("document.querySelector('#results').innerText")
+        assert await page.ask("document.documentElement.scrollWidth") <= 390
+
+    wrong = WORKLOAD.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 1.5")
+    browse(browser, look, session=Session(workload=wrong), width=390)
+
+
 def test_a_link_carries_the_session(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         await focus(page, "workload")
