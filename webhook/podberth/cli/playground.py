@@ -104,10 +104,13 @@ async def _say_unread(live: LiveCluster | None) -> None:
 def _session(arguments: argparse.Namespace) -> Session:
     session = Session()
     if arguments.session is not None:
+        text = named_text(arguments.session, MAX_POLICY_BYTES)
         try:
-            session = session_of(json.loads(named_text(arguments.session, MAX_POLICY_BYTES)))
+            session = session_of(json.loads(text))
         except ValueError as error:
             raise UsageError(f"{arguments.session}: got no JSON, want a file that the page has saved") from error
+        except UsageError as error:
+            raise UsageError(f"{arguments.session}: {error}") from error
     files = {name: getattr(arguments, name) for name in _TEXTS}
     texts = {name: named_text(file, MAX_POLICY_BYTES) for name, file in files.items() if file is not None}
     if arguments.live:  # nodes of an example or a session would be taken for those of the cluster
