@@ -333,9 +333,9 @@ def test_a_live_cluster_that_does_not_answer_is_said_and_no_example_stands_for_i
 
 def test_a_file_that_is_no_session_is_a_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "session.json"
-    for content, message in (("{", "got no JSON"), ("{}", ".json: got no version, want an object with version 1")):
+    for content, message in (("{", "got no JSON"), ("{}", "session: got no version, want an object with version 1")):
         file.write_text(content)
         assert main(["playground", str(file)]) == 2
-        assert message in capsys.readouterr().err
+        assert f"{file}: {message}" in capsys.readouterr().err
     assert main(["playground", "--policy", str(tmp_path / "none")]) == 2
     assert "cannot be read" in capsys.readouterr().err

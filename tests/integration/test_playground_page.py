@@ -150,10 +150,27 @@ def test_an_error_is_marked_and_named_with_its_line_and_nothing_is_decided(brows
         assert await page.ask(marked) == "perContaine"
         shown = await page.ask("document.querySelector('#answer').innerText")
         assert "Pod/default/train: not decided" in shown
+        assert shown.index("Policies\n") < shown.index(f"error policy:{line}") < shown.index("Pod/default/train")
         assert "not decided: the policy or the cluster has an error" in shown
         assert "before" not in shown
 
     session = Session(policy=POLICY.replace("gpu.perContainer > 1", "gpu.perContaine > 1"))
+    browse(browser, look, session=session)
+
+
+@pytest.mark.parametrize(
+    ("session", "reason"),
+    [
+        (Session(cluster=""), "no node is known: the cluster has none"),
+        (Session(workload=""), "no pod is known: the workload has none without an error"),
+    ],
+)
+def test_the_nodes_say_whether_a_node_or_a_pod_is_missing(browser: str, session: Session, reason: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        assert await page.ask("document.querySelector('#map').innerText") == reason
+        said = "" if session.workload else "nothing to copy: the tests have no case"
+        assert await page.ask("document.querySelector('#copied').textContent") == said
+
     browse(browser, look, session=session)
 
 
@@ -315,6 +332,15 @@ def test_the_page_is_no_wider_than_its_window(browser: str, width: int) -> None:
     browse(browser, look, width=width)
 
 
+def test_a_long_name_of_a_field_wraps(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        assert "limits[nvidia.com/gpu]" in await page.ask("document.querySelector('#results').innerText")
+        assert await page.ask("document.documentElement.scrollWidth") <= 390
+
+    wrong = WORKLOAD.replace("nvidia.com/gpu: 4", "nvidia.com/gpu: 1.5")
+    browse(browser, look, session=Session(workload=wrong), width=390)
+
+
 def test_a_link_carries_the_session(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         await focus(page, "workload")
@@ -352,7 +378,7 @@ def test_the_address_has_no_session_until_the_user_asks_for_a_link(browser: str)
 def test_a_policy_about_a_namespace_without_labels_is_noted(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         shown = await page.ask("document.querySelector('#results').innerText")
-        assert "no label of namespace default is known" in shown
+        assert "nothing of namespace default is known" in shown
 
     chosen = "spec:\n  matchConstraints: {namespaceSelector: {matchLabels: {tier: dev}}}\n"
     browse(browser, look, session=Session(policy=POLICY.replace("spec:\n", chosen)))

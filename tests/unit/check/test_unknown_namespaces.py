@@ -48,7 +48,7 @@ def _run(
     (place / "pods.yaml").write_text(manifest, encoding="utf-8")
     main([command, "-o", "json", "--policies", f"{place}/policies", f"{place}/pods.yaml"])
     printed = capsys.readouterr()
-    return json.loads(printed.out), [line for line in printed.err.splitlines() if "no label of namespace" in line]
+    return json.loads(printed.out), [line for line in printed.err.splitlines() if "nothing of namespace" in line]
 
 
 def test_a_policy_with_a_selector_names_the_namespace(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +56,7 @@ def test_a_policy_with_a_selector_names_the_namespace(place: Path, capsys: pytes
     report, lines = _run("check", place, policies, _pod("shop", 1) + _pod("lab", 1) + _pod("shop", 2), capsys)
     assert report["summary"]["unknownNamespaces"] == {"lab": ["tiers"], "shop": ["tiers"]}
     assert lines == [
-        f"podberth: no label of namespace {name} is known: tiers judges as if it had none; "
+        f"podberth: nothing of namespace {name} is known: tiers judges as if it had no label and no annotation; "
         "add the Namespace to the files, or to those of --topology"
         for name in ("lab", "shop")
     ]
@@ -112,4 +112,4 @@ def test_live_workloads_name_it_too(place: Path, capsys: pytest.CaptureFixture[s
     (place / "policies" / "tiers.yaml").write_text(_denying("tiers", _BY_TIER), encoding="utf-8")
     (place / "live.yaml").write_text(_pod("shop", 1), encoding="utf-8")
     main(["check", "--against", f"{place}/live.yaml", "--policies", f"{place}/policies"])
-    assert "no label of namespace shop is known: tiers judges as if it had none" in capsys.readouterr().err
+    assert "nothing of namespace shop is known: tiers judges as if it had no label" in capsys.readouterr().err

@@ -151,7 +151,10 @@ def test_nothing_is_decided_while_a_policy_has_an_error(policy: str) -> None:
 def test_the_errors_of_a_workload_are_shown_while_nothing_is_decided() -> None:
     broken = WORKLOAD.replace("spec:\n", "spec:\n  restartPolicy: never\n")
     found = answered(policy="kind: [", workload=f"{broken}---\napiVersion: v1\nkind: Service\nmetadata: {{name: a}}\n")
-    assert [each["verdict"] for each in found["results"]] == ["error", "skipped"]
+    assert [(each["verdict"], each["skippedAs"]) for each in found["results"]] == [
+        ("error", ""),
+        ("skipped", "without pods"),
+    ]
 
 
 def test_a_wrong_object_of_the_cluster_does_not_keep_the_rest_from_being_decided() -> None:
@@ -293,7 +296,7 @@ def test_without_a_policy_nothing_changes_and_no_file_is_spoken_of() -> None:
 
 
 UNLABELLED = (
-    "no label of namespace default is known: multi-gpu-nvlink judges as if it had none; "
+    "nothing of namespace default is known: multi-gpu-nvlink judges as if it had no label and no annotation; "
     "add the Namespace to the cluster"
 )
 OF_NODES = f"{NODES}- {{apiVersion: v1, kind: Namespace, metadata: {{name: default, labels: {{tier: dev}}}}}}\n"

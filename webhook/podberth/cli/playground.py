@@ -110,7 +110,7 @@ def _session(arguments: argparse.Namespace) -> Session:
         except ValueError as error:
             raise UsageError(f"{arguments.session}: got no JSON, want a file that the page has saved") from error
         except UsageError as error:
-            raise UsageError(f"{arguments.session}: {str(error).removeprefix('session: ')}") from error
+            raise UsageError(f"{arguments.session}: {error}") from error
     files = {name: getattr(arguments, name) for name in _TEXTS}
     texts = {name: named_text(file, MAX_POLICY_BYTES) for name, file in files.items() if file is not None}
     if arguments.live:  # nodes of an example or a session would be taken for those of the cluster

@@ -19,7 +19,7 @@ from ..cel.engine import Environment
 from ..cel.trace import Tracer
 from ..check.natives import Beside, natives_among
 from ..check.report.patched import render
-from ..check.report.results import sentence, title
+from ..check.report.results import heading, sentence, title
 from ..check.result import Result
 from ..check.run import CheckSettings, check, report
 from ..check.sources import Source, SourceFile, read
@@ -88,7 +88,8 @@ def answer(session: Session, environment: Environment, conventions: Conventions,
         },
         "isDecided": decided.is_decided,
         "results": [
-            {**each, "title": title(result)} for each, result in zip(decided.json, decided.results, strict=True)
+            {**each, "title": title(result), "skippedAs": heading(result) if result.verdict == "skipped" else ""}
+            for each, result in zip(decided.json, decided.results, strict=True)
         ],
         "unknownNamespaces": [unlabelled_text(*each, "the cluster") for each in decided.unlabelled.items()],
         "diff": decided.diff,

@@ -76,12 +76,11 @@ async function refresh(remark = "") {
 function show(answer) {
   answered = answer;
   for (const name of NAMES) editors[name].mark(answer.marks[name]);
-  const problems = NAMES.flatMap((name) => answer.marks[name].map((mark) => ({ name, ...mark })))
-    .filter((mark) => mark.name !== "workload" && mark.level !== "note");
+  const unknown = answer.unknownNamespaces.map((each) => make("li", { className: "note" }, each));
   at("results").replaceChildren(
+    ...about("Policies", problems("policy", answer)),
+    ...about("Cluster", [...problems("cluster", answer), ...unknown]),
     ...answer.results.map(result),
-    make("ul", {}, ...answer.unknownNamespaces.map((each) => make("li", { className: "note" }, each))),
-    make("ul", {}, ...problems.map((mark) => line(mark.level, mark.name, mark.from.line + 1, mark.source, mark.message))),
   );
   at("diff").replaceChildren(...answer.diff.map((text) => make("span", { className: SIGNS[text[0]] ?? "" }, text)));
   const chosen = at("pod").selectedIndex;
@@ -91,8 +90,17 @@ function show(answer) {
   showPod();
   at("tests").textContent = answer.tests.text;
   at("copy").disabled = !answer.tests.text;
-  at("copied").textContent = "";
+  at("copied").textContent = answer.tests.text ? "" : "nothing to copy: the tests have no case";
   at("failing").textContent = answer.tests.failing.join("; ");
+}
+
+function problems(name, answer) {
+  return answer.marks[name].filter((mark) => mark.level !== "note")
+    .map((mark) => line(mark.level, name, mark.from.line + 1, mark.source, mark.message));
+}
+
+function about(title, items) {
+  return items.length ? [make("h3", {}, title), make("ul", {}, ...items)] : [];
 }
 
 function named(pod) {
@@ -103,7 +111,8 @@ function result(found) {
   const rows = [["error", found.errors], ["error", found.denials], ["warning", found.warnings], ["note", found.notes]];
   const reasons = [...new Set(found.changes.map((each) => `${each.policy}: ${each.reason}`))];
   return make("div", {},
-    make("h3", {}, `${found.title}: `, make("span", { className: found.verdict }, found.verdict)),
+    make("h3", {}, `${found.title}: `, make("span", { className: found.verdict }, found.verdict),
+      found.skippedAs ? ` (${found.skippedAs})` : ""),
     make("ul", {},
       ...rows.flatMap(([level, all]) => all.map((each) => line(level, "workload", each.line, each.policy,
         [each.field, each.message].filter(Boolean).join(": ")))),
@@ -118,7 +127,8 @@ function line(level, name, number, source, message) {
 
 function showPod() {
   const pod = answered.explained[at("pod").selectedIndex];
-  const unknown = answered.isDecided ? "no node, or no pod, is known" : "not decided: the policy or the cluster has an error";
+  const known = pod ? "no node is known: the cluster has none" : "no pod is known: the workload has none without an error";
+  const unknown = answered.isDecided ? known : "not decided: the policy or the cluster has an error";
   at("map").replaceChildren(...(pod?.nodes ? nodes(pod.nodes) : [make("p", { className: "note" }, unknown)]));
   const more = answered.morePods ? [make("p", { className: "note" }, `${answered.morePods} more pods are checked, not shown`)] : [];
   at("trace").replaceChildren(...(pod ? pod.policies.map(policy) : []), ...more);
