@@ -246,6 +246,7 @@ spec:
   mutations:
   - labels:
       team: namespaceObject.metadata.?labels[?'team'].orValue('none')
+      tier: namespaceObject.metadata.?annotations[?'tier'].orValue('none')
       user: request.userInfo.username + '-' + string(request.userInfo.groups.size())
       where: request.namespace
 """
@@ -257,6 +258,7 @@ spec:
         ("", "team: none, user: author-0, where: default"),
         ("  namespace: ml\n", "team: none, where: ml"),
         ("  namespace: {name: ml, labels: {team: vision}}\n", "team: vision, where: ml"),
+        ("  namespace: {name: ml, annotations: {tier: gold}}\n", "tier: gold, where: ml"),
         ("  user: ann\n", "user: ann-0"),
         ("  user: {username: ann, groups: [a, b]}\n", "user: ann-2"),
     ],

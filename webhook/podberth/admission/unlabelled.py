@@ -34,8 +34,8 @@ def unlabelled_text(
     """Return the message that an assumed Namespace mattered to ``policies``; ``where`` is where the user can add it."""
     verb = "judges" if len(policies) == 1 else "judge"
     return (
-        f"nothing of namespace {namespace} is known: {listed(policies)} {verb} as if it had no label and no "
-        f"annotation; add the Namespace to {where}"
+        f"nothing of namespace {namespace} is known: {listed(policies)} {verb} "
+        f"as if it had no label and no annotation; add the Namespace to {where}"
     )
 
 

@@ -1,8 +1,8 @@
 """A process that computes answers, so that no policy can hang the page's server or take its memory.
 
-Parent and process speak over the process' standard input and output: each line is one JSON document. The process'
-first line says that it reads requests. The process has no access to files for requests: it gets texts, and it answers
-texts. The files about the cluster are read at its start.
+Parent and process speak over the process' standard input and output: each line is one JSON document, but for the
+process' first line, which says that it reads requests. The process has no access to files for requests: it gets texts,
+and it answers texts. The files about the cluster are read at its start.
 """
 
 import asyncio

@@ -73,10 +73,12 @@ def _nodes(group: Nodes) -> Iterator[Document]:
 def _namespace(suite: Suite, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
     """Yield the Namespace object of the pod, unless ``given`` already includes that object."""
     known = any(item.get("kind") == "Namespace" and at(item, "metadata", "name") == name for item in given)
-    own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
-    if known and own:
+    own = {}
+    if case.namespace is not None and case.namespace.name == name:
+        own = case.namespace.model_dump(include={"labels", "annotations"}, exclude_unset=True)
+    if known and any(own.values()):
         path = ("cases", suite.cases.index(case), "namespace")
         raise UnusableError(path, f"namespace {name!r} is among the objects, too; leave one out")
     if name and not known:
-        labels = {"kubernetes.io/metadata.name": name, **own}
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+        labels = {"kubernetes.io/metadata.name": name, **own.pop("labels", {})}
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels, **own}}

@@ -83,6 +83,7 @@ class Namespace(DocumentPart):
     name: Annotated[str, Field(min_length=1)]
     labels: Mapping[str, str] = Field(default_factory=dict)
     """The namespace's labels besides ``kubernetes.io/metadata.name``, which every namespace has."""
+    annotations: Mapping[str, str] = Field(default_factory=dict)
 
 
 class User(DocumentPart):
@@ -123,7 +124,8 @@ class Case(SuiteCluster):
     review: Document | None = None
     """Fields of an AdmissionReview's ``request`` that differ from a pod's creation: operation, object, oldObject, …"""
     namespace: Annotated[Namespace, _short_for("name")] | None = None
-    """The pod's namespace: a name, or a name and labels. The default is the pod's own field, else ``default``."""
+    """The pod's namespace: a name, or a name with labels and annotations. The default is the pod's own field, else
+    ``default``."""
     user: Annotated[User, _short_for("username")] | None = None
     """The user who creates the pod: a name, or a username and groups. The default is the user ``author`` in no
     group."""
