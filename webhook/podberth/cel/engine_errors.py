@@ -70,6 +70,7 @@ _TEXT = re.compile(r"[A-Za-z0-9][\w./ -]*")
 _LABEL_KEY = re.compile(r"[a-z][\w-]*(?:\.[\w-]+)*\.(?:ai|cloud|com|dev|io|net|org)/[A-Za-z][\w.-]*")
 # The text that begins with an unknown name, behind an operator or in a list.
 _UNQUOTED = re.compile(r"[A-Za-z_]\w*(?:[./-]\w+)*(?!\s*(?:[\w(.\[{=!<>]|in\b))")
+_QUOTE_TEXT = "if it is a text, quote it: \"'{}'\""
 _SYNTAX = "Syntax error: "
 _LONGEST = 40
 """The length at which a token is truncated in a message."""
@@ -138,7 +139,7 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         found = {each for each in found if each.line not in loops or not _LOOSE.fullmatch(each.message)}
     word = source.strip()
     if found and _TEXT.fullmatch(word) and (_LABEL_KEY.fullmatch(word) or _is_text(word, found, words)):
-        found = {CelProblem(1, 1, f"{word} is no expression; if it is a text, quote it: \"'{word}'\"")}
+        found = {CelProblem(1, 1, f"{word} is no expression; {_QUOTE_TEXT.format(word)}")}
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
     return tuple(sorted(found))
@@ -149,7 +150,7 @@ def unwanted(found: CelType, want: Want, source: str) -> CelProblem:
     hint, word = "", source.strip()
     if want in (Want.STRING, Want.MESSAGE):
         # A single word may be meant as a text: the variable gpu, the literal true.
-        hint = f"; if it is a text, quote it: \"'{word}'\"" if word.isidentifier() else "; write string(...)"
+        hint = f"; {_QUOTE_TEXT.format(word)}" if word.isidentifier() else "; write string(...)"
     elif found == NODES:
         hint = "; take its .terms"
     elif found.name == OPTIONAL and want is Want.BOOL:

@@ -270,10 +270,7 @@ class _Object:
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
-        """Return the object's unknown fields and broken rules.
-
-        Empty if the object is from the API server or never reaches podberth.
-        """
+        """Return the object's unknown fields and broken rules; empty for one that is live or never reaches podberth."""
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         unknown = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
