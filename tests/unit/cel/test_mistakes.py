@@ -251,6 +251,52 @@ def test_a_text_without_quotes_is_quoted(environment: Environment, source: str, 
 
 
 @pytest.mark.parametrize(
+    ("source", "got"),
+    [
+        ("gpu", "got podberth.Gpu, want string"),
+        ("true", "got bool, want string"),
+        ("5", "got int, want string"),
+        ("goes to the pool", "goes to the pool is no expression"),
+        ("for two: a, b", "for two: a, b is no expression"),
+        ("10.0.0.1", "10.0.0.1 is no expression"),
+        ("/tmp/a", "/tmp/a is no expression"),
+        ("40Gi", "40Gi is no expression"),
+        ("tmp/a", "tmp/a is no expression"),
+        ("ml/train-x", "ml/train-x is no expression"),
+        ("up to 50%", "up to 50% is no expression"),
+        ("needs gpu.count > 1!", "needs gpu.count > 1! is no expression"),
+    ],
+)
+def test_what_is_plainly_a_text_is_quoted_where_a_text_is_wanted(
+    environment: Environment, source: str, got: str
+) -> None:
+    for want in (Want.STRING, Want.MESSAGE):
+        [said] = problems(environment, source, want)
+        assert said.startswith(f"1:1: {got}")
+        _, _, advice = said.rpartition("; if it is a text, quote it: ")
+        assert advice == f"\"'{source}'\""
+        environment.compile(advice.strip('"'), want=want)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("gpu.count", "1:1: got int, want string; write string(...)"),
+        ("gpu.requests", "1:1: got list(podberth.GpuRequest), want string"),
+        ("gpuu.kind", "1:1: undeclared reference to 'gpuu'; did you mean gpu?"),
+        ("a team's label", "1:3: Syntax error: got 'team', want an operator such as &&, or the end of the expression"),
+        ("gpu.vendor is known", "1:12: Syntax error: CEL has no is; write =="),
+        ("gpu.count > 1 and gpu.known", "1:15: Syntax error: CEL has no and; write &&"),
+        ("", "1:1: Syntax error: got the end, want a value"),
+    ],
+)
+def test_an_expression_is_no_text_where_a_text_is_wanted(
+    environment: Environment, source: str, expected: str
+) -> None:
+    assert problems(environment, source, Want.STRING) == [expected]
+
+
+@pytest.mark.parametrize(
     ("source", "expected"),
     [
         (

@@ -66,6 +66,12 @@ _KEY = re.compile(r"[{,]\s*$")
 _DASHED = re.compile(r"(?<![\w.'\"-])[A-Za-z_]\w*(?:-\w+)+")
 # A whole source that looks like a text: words, of which none is known and none is followed by an operator.
 _TEXT = re.compile(r"[A-Za-z0-9][\w./ -]*")
+# The same where a text is wanted: a line without a quote, a bracket or an operator.
+_PLAIN = re.compile(r"[^\n'\"`\\()\[\]{}?=<>&|!+*]+")
+_OPERATOR = re.compile(r"\s[-/%](?:\s|$)")
+# Two words at the beginning, which no expression has but for operators; a quote would end the text in quotes.
+_SENTENCE = re.compile(r"[A-Za-z]\w* (?P<second>[A-Za-z]\w*)\b[^\n'\"\\]*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 # A label's key below a domain, which would be a division of fields that nothing has.
 _LABEL_KEY = re.compile(r"[a-z][\w-]*(?:\.[\w-]+)*\.(?:ai|cloud|com|dev|io|net|org)/[A-Za-z][\w.-]*")
 # The text that begins with an unknown name, behind an operator or in a list.
@@ -74,6 +80,12 @@ _QUOTE_TEXT = "if it is a text, quote it: \"'{}'\""
 _SYNTAX = "Syntax error: "
 _LONGEST = 40
 """The length at which a token is truncated in a message."""
+_OF_TEXT = (Want.STRING, Want.MESSAGE)
+_HAVE_STRING = frozenset(
+    {"bool", "int", "uint", "double", "bytes", "net.IP", "net.CIDR", "dyn"}
+    | {f"google.protobuf.{each}" for each in ("Timestamp", "Duration")}
+)
+"""The types whose values string() takes."""
 _QUOTE_IT = "; a text has quotes; did you mean '{}'?"
 _OF_METADATA = frozenset({"labels", "annotations", "name", "namespace"})
 _LOOPS = tuple(f"undeclared reference to '{name}'; write " for name in mistakes.LOOPS)
@@ -111,10 +123,11 @@ class Vocabulary:
     """The field names of each message type, by the type's name."""
 
 
-def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
+def explain(text: str, source: str, words: Vocabulary, want: Want = Want.PART) -> tuple[CelProblem, ...]:
     """Return the problems that the CEL engine's compilation error ``text`` reports, sorted; there is at least one.
 
-    ``words`` are the names that may be suggested in place of a misspelt name.
+    ``words`` are the names that may be suggested in place of a misspelt name. ``want`` is the type of the value: where
+    that is a text, an expression that cannot be parsed may be the text itself, without quotes.
     """
     lines = source.split("\n")
     found: set[CelProblem] = set()
@@ -138,7 +151,8 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         # The variable of a loop that CEL does not know.
         found = {each for each in found if each.line not in loops or not _LOOSE.fullmatch(each.message)}
     word = source.strip()
-    if found and _TEXT.fullmatch(word) and (_LABEL_KEY.fullmatch(word) or _is_text(word, found, words)):
+    is_plain = want in _OF_TEXT and _is_plain(word, found, words)
+    if is_plain or (found and _TEXT.fullmatch(word) and (_LABEL_KEY.fullmatch(word) or _is_text(word, found, words))):
         found = {CelProblem(1, 1, f"{word} is no expression; {_QUOTE_TEXT.format(word)}")}
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
@@ -148,9 +162,10 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 def unwanted(found: CelType, want: Want, source: str) -> CelProblem:
     """Return the problem of the expression ``source`` whose type ``found`` differs from the type ``want``."""
     hint, word = "", source.strip()
-    if want in (Want.STRING, Want.MESSAGE):
-        # A single word may be meant as a text: the variable gpu, the literal true.
-        hint = f"; {_QUOTE_TEXT.format(word)}" if word.isidentifier() else "; write string(...)"
+    if want in _OF_TEXT:
+        # A single word may be meant as a text: the variable gpu, the literals true and 5.
+        is_word = _NUMBER.fullmatch(word) or word.isidentifier()
+        hint = f"; {_QUOTE_TEXT.format(word)}" if is_word else "; write string(...)" * (found.name in _HAVE_STRING)
     elif found == NODES:
         hint = "; take its .terms"
     elif found.name == OPTIONAL and want is Want.BOOL:
@@ -167,6 +182,24 @@ def _is_text(text: str, problems: Iterable[CelProblem], words: Vocabulary) -> bo
         first not in known
         and not did_you_mean(first, known)
         and any(each.message.startswith(said) for each in problems)
+    )
+
+
+def _is_plain(text: str, problems: Iterable[CelProblem], words: Vocabulary) -> bool:
+    """Return whether an expression that does not compile has the form of a text: a sentence, or no operator but ``/``.
+
+    The value of a division is no text, so names on both sides of a slash may be a path.
+    """
+    known = {name.partition(".")[0] for name in words.names}
+    sentence = _SENTENCE.fullmatch(text)
+    said = (_SYNTAX, *mistakes.OF_RESERVED, *(("undeclared reference",) if "/" in text else ()))
+    return (
+        any(each.message.startswith(said) for each in problems)
+        and (
+            bool(sentence and sentence["second"] not in mistakes.OPERATORS)
+            or bool(_PLAIN.fullmatch(text) and not _OPERATOR.search(text))
+        )
+        and re.split(r"\.(?=\w)", text, maxsplit=1)[0] not in known
     )
 
 

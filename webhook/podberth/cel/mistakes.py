@@ -102,6 +102,9 @@ _RESERVED: Mapping[str, str] = {
     "while": _LOOPS,
 }
 
+OF_RESERVED: Final = ("CEL has no ", "CEL reserves the word ")
+"""The beginnings of the messages about reserved words."""
+
 OPERATORS: Mapping[str, str] = {
     "and": "&&",
     "or": "||",
@@ -215,8 +218,8 @@ def form(around: Around, wanted: str) -> str:
 def reserved(word: str, around: Around) -> str:
     """Return the advice about a word that CEL reserves; the word must not be used as a name."""
     if word in _RESERVED and not around.before.endswith(("-", ".")):
-        return f"CEL has no {word}; write {_RESERVED[word]}"
-    return f"CEL reserves the word {word}; take another name"
+        return f"{OF_RESERVED[0]}{word}; write {_RESERVED[word]}"
+    return f"{OF_RESERVED[1]}{word}; take another name"
 
 
 def function(name: str, around: Around) -> str:

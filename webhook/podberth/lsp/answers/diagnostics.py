@@ -24,7 +24,7 @@ _SUITE: Final = "suite"
 _SUGGESTION: Final = re.compile(r"; (?:did you mean (?P<meant>[^?]+)\?|write (?P<written>[A-Za-z][\w.]*))$")
 _OPERATOR: Final = re.compile(r"CEL has no (?P<old>is not|\S+); write (?P<new>[&|=!<>]+)$")
 _INSTEAD: Final = re.compile(r"write (?P<new>\S+) instead of (?P<old>\S+)$")
-_TEXT: Final = re.compile(r"^(?P<old>.+) is (?:no expression|a subtraction of|no known name).* quote it: (?P<new>.+)$")
+_TEXT: Final = re.compile(r"; if it is .*, quote it: (?P<new>\"?'(?P<old>.+)'\"?)$")
 """The messages about a text without quotes in the place of an expression, or in one."""
 _SCALAR: Final = re.compile(
     r"^got (?:\w+, as YAML reads )?'?(?P<old>[^']+?)'?(?: without quotes)?, want .*; "
