@@ -259,9 +259,9 @@ def test_a_text_without_quotes_is_quoted(environment: Environment, source: str, 
         ("goes to the pool", "goes to the pool is no expression"),
         ("for two: a, b", "for two: a, b is no expression"),
         ("10.0.0.1", "10.0.0.1 is no expression"),
-        ("/tmp/a", "/tmp/a is no expression"),
+        ("/opt/a", "/opt/a is no expression"),
         ("40Gi", "40Gi is no expression"),
-        ("tmp/a", "tmp/a is no expression"),
+        ("opt/a", "opt/a is no expression"),
         ("ml/train-x", "ml/train-x is no expression"),
         ("up to 50%", "up to 50% is no expression"),
         ("needs gpu.count > 1!", "needs gpu.count > 1! is no expression"),
@@ -290,9 +290,7 @@ def test_what_is_plainly_a_text_is_quoted_where_a_text_is_wanted(
         ("", "1:1: Syntax error: got the end, want a value"),
     ],
 )
-def test_an_expression_is_no_text_where_a_text_is_wanted(
-    environment: Environment, source: str, expected: str
-) -> None:
+def test_an_expression_is_no_text_where_a_text_is_wanted(environment: Environment, source: str, expected: str) -> None:
     assert problems(environment, source, Want.STRING) == [expected]
 
 

@@ -77,9 +77,11 @@ def test_a_misspelt_name_has_a_fix(text: str, about: str, fix: str) -> None:
         (labelled("team one"), labelled("\"'team one'\"")),
         (labelled("topology.kubernetes.io/zone"), labelled("\"'topology.kubernetes.io/zone'\"")),
         (labelled("gpu.kind").replace("tion: a", "tion: yes"), labelled("gpu.kind").replace("tion: a", "tion: 'yes'")),
+        (labelled("gpu.kind").replace("GPUPolicy", "GpuPolicy"), labelled("gpu.kind")),
+        (labelled("gpu.kind").replace("v1alpha1", "v1"), labelled("gpu.kind")),
         (labelled("gpu"), labelled("\"'gpu'\"")),
         (labelled("'true'"), labelled("'''true'''")),
-        (labelled("/tmp/a"), labelled("\"'/tmp/a'\"")),
+        (labelled("/opt/a"), labelled("\"'/opt/a'\"")),
         (labelled("5"), labelled("\"'5'\"")),
     ],
 )

@@ -69,6 +69,7 @@ def test_values_are_shown_short() -> None:
 
 
 def test_only_a_near_name_is_suggested() -> None:
+    assert did_you_mean("gpu", ("GPU", "All")) == "; did you mean GPU?"
     assert did_you_mean("mutatons", ("mutations", "validations")) == "; did you mean mutations?"
     assert did_you_mean("zebra", ("mutations",)) == ""
 

@@ -29,6 +29,9 @@ NOT_HAD: Mapping[str, str] = {
 
 _ELSEWHERE: Mapping[str, str] = {
     "namespaceObject": "; matchConstraints.namespaceSelector matches a policy to namespaces by their labels",
+    "variables": (
+        "; matchConditions are evaluated before the variables, and exceptions have none; write the variable's expression"
+    ),
 }
 """What to write where a variable is not available."""
 

@@ -35,6 +35,8 @@ _AFTER_KEY: Final = re.compile(r"[:\-,{\[]\s+$|[{\[]$")
 """What is before a value of YAML without quotes."""
 _IN_SINGLE_QUOTES: Final = re.compile(r"[:\-,{\[]\s+'[^']*$")
 """What is before a place inside a text of YAML in single quotes, in which a quote is written twice."""
+_ONLY: Final = re.compile(r"^got '(?P<old>[^']+)', want '(?P<new>[^']+)'$")
+"""The messages about a value in place of the only possible one."""
 _NAMED: Final = re.compile(r"'([^']+)'")
 
 
@@ -165,6 +167,7 @@ _REPLACEMENTS: Final[
     (_SUGGESTION, _names),
     (_OPERATOR, _tokens),
     (_INSTEAD, _tokens),
+    (_ONLY, _tokens),
     (_TEXT, _texts),
     (_SCALAR, _scalars),
 )
