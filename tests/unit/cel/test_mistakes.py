@@ -30,7 +30,7 @@ from podberth.cel.mistakes import Around
         ),
         ("gpu.kind === 'whole'", "1:12: Syntax error: CEL has no ===; write =="),
         ("gpu.kind !== 'whole'", "1:12: Syntax error: CEL has no !==; write !="),
-        ("object.metadata?.labels == null", "1:32: Syntax error: CEL has no a?.b; write a.?b"),
+        ("object.metadata?.labels == null", "1:16: Syntax error: CEL has no a?.b; write .? instead of ?."),
         (
             "gpu.kind == `whole`",
             ("1:13: Syntax error: CEL has no `a`; write 'a', and 'a' + string(b) for a text with values"),
@@ -200,6 +200,23 @@ def test_half_typed_function_of_an_optional_is_completed(environment: Environmen
         ("object.spec.containers.all(c, name == 'x')", "1:31: undeclared reference to 'name'"),
         ("object.metadata.labels != nil", "1:27: undeclared reference to 'nil'; write null"),
         ("True", "1:1: undeclared reference to 'True'; write true"),
+        ("has(metadata.labels)", "1:5: undeclared reference to 'metadata'; write object.metadata"),
+        ("has(labels.team)", "1:5: undeclared reference to 'labels'; write object.metadata.labels"),
+        ("gpu.count > 0 && count == 8", "1:18: undeclared reference to 'count'; write gpu.count"),
+        ("nodeName == ''", "1:1: undeclared reference to 'nodeName'; write object.spec.nodeName"),
+        ("gpu.kind == vendor", "1:13: undeclared reference to 'vendor'; a text has quotes; did you mean 'vendor'?"),
+        ("namespace == 'ml'", "1:1: CEL reserves the word 'namespace'; write request.namespace"),
+        ("object.metadata.name.length > 0", "1:21: string has no fields; write size(a)"),
+        ("gpu.count == 8 => has(object.spec.nodeName)", "1:16: Syntax error: CEL has no =>; write !(a) || b"),
+        ("gpu.count == 8 -> has(object.spec.nodeName)", "1:17: Syntax error: CEL has no ->; write !(a) || b"),
+        (
+            "object.metadata.name > 8",
+            (
+                "1:22: found no matching overload for '_>_' applied to '(string, int)'; write int(...) around the "
+                "text, or string(...) around the number"
+            ),
+        ),
+        ("object.metadata.name", "1:1: got string, want bool; write a comparison, as in a != ''"),
         (
             "object.spec.containers[_].name == 'x'",
             ("1:24: undeclared reference to '_'; write a.all(x, condition) or a.exists(x, condition)"),
@@ -221,6 +238,14 @@ def test_a_name_of_another_language_is_named_with_the_one_of_cel(
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
+        (
+            "team in object.metadata.labels && whole == gpu.kind",
+            (
+                "1:1: undeclared reference to 'team'; a text has quotes; did you mean 'team'?\n1:35: "
+                "undeclared reference to 'whole'; a text has quotes; did you mean 'whole'?"
+            ),
+        ),
+        ("foo == 'a'", "1:1: undeclared reference to 'foo'"),
         ("gpu.kind == whole", "1:13: undeclared reference to 'whole'; a text has quotes; did you mean 'whole'?"),
         (
             "gpu.vendor in [nvidia, amd]",

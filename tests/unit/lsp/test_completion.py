@@ -114,7 +114,9 @@ def test_new_tests_are_offered_a_whole_suite(tmp_path: Path, capsys: pytest.Capt
     assert "1 case" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("text", ["a: ^", "apiVersion: ^\nkind: Job", "  a^", "a\nb^", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  ^"])
+@pytest.mark.parametrize(
+    "text", ["a: ^", "apiVersion: ^\nkind: Job", "  a^", "a\nb^", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  ^"]
+)
 def test_other_documents_are_left_alone(text: str) -> None:
     assert labels(text) == []
 

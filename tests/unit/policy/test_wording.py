@@ -37,6 +37,10 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
         ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several")),
         ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean flag?")),
         ({"several": {}}, (("several",), False, "got an object, want a list")),
+        (
+            {"several": {"a": 1}},
+            (("several",), False, "got an object, want a list; begin each item with a dash"),
+        ),
         ({"inner": {"names": [False]}}, (("inner", "names", 0), False, "got false, want a string; put it in quotes")),
         ({"inner": {"names": "a"}}, (("inner", "names"), False, "got 'a', want a list; write ['a']")),
         ({"inner": {"numbers": [None]}}, (("inner", "numbers", 0), False, "got null, want a whole number")),

@@ -30,7 +30,8 @@ NOT_HAD: Mapping[str, str] = {
 _ELSEWHERE: Mapping[str, str] = {
     "namespaceObject": "; matchConstraints.namespaceSelector matches a policy to namespaces by their labels",
     "variables": (
-        "; matchConditions are evaluated before the variables, and exceptions have none; write the variable's expression"
+        "; matchConditions are evaluated before the variables, and exceptions have none; "
+        "write the variable's expression"
     ),
 }
 """What to write where a variable is not available."""
@@ -50,6 +51,8 @@ _UNREAD = re.compile(
 # A text in quotes before an error: if the rest of its line has one quote too many, this text is not closed
 _OPEN_QUOTE = re.compile(r"(?P<quote>['\"])(?:(?!(?P=quote)).)*(?P=quote)\s*$")
 _UNCLOSED = "the text that begins here has no closing {}"
+# Optional chaining in JavaScript
+_CHAIN = re.compile(r"\?\.(?=[A-Za-z_])")
 _RESERVED = re.compile(r"reserved identifier: (?P<word>\w+)")
 # The engine reports what is behind the dot, which may be on a later line.
 _NO_NAME = re.compile(
@@ -79,6 +82,8 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _LABEL_KEY = re.compile(r"[a-z][\w-]*(?:\.[\w-]+)*\.(?:ai|cloud|com|dev|io|net|org)/[A-Za-z][\w.-]*")
 # The text that begins with an unknown name, behind an operator or in a list.
 _UNQUOTED = re.compile(r"[A-Za-z_]\w*(?:[./-]\w+)*(?!\s*(?:[\w(.\[{=!<>]|in\b))")
+# The same at the beginning of a condition, where a field or a map may follow.
+_FIRST = re.compile(rf"{_UNQUOTED.pattern}|[A-Za-z_]\w*(?=\s*(?:in|[=!]=)\s*[A-Za-z])")
 _QUOTE_TEXT = "if it is a text, quote it: \"'{}'\""
 _SYNTAX = "Syntax error: "
 _LONGEST = 40
@@ -89,12 +94,18 @@ _HAVE_STRING = frozenset(
     | {f"google.protobuf.{each}" for each in ("Timestamp", "Duration")}
 )
 """The types whose values string() takes."""
+_BEGINS = re.compile(r"(?:^|[(!]|&&|\|\|)\s*$")
+"""The text before the first operand of a condition."""
+_HOLDERS: Mapping[str, str] = {"gpu": "podberth.Gpu", "object.spec": "k8s.PodSpec", "object.metadata": "k8s.ObjectMeta"}
+"""The values whose fields are named without them, each with its type."""
+_COMPARISONS: Mapping[str, str] = {"string": "a != ''", "int": "a > 0", "double": "a > 0.0"}
+"""A condition on a value of each type."""
 _QUOTE_IT = "; a text has quotes; did you mean '{}'?"
 _OF_METADATA = frozenset({"labels", "annotations", "name", "namespace"})
 _LOOPS = tuple(f"undeclared reference to '{name}'; write " for name in mistakes.LOOPS)
 _LOOSE = re.compile(r"undeclared reference to '\w+'(?:; a text has quotes.*|; did you mean.*)?")
 _AFTERWARDS = ("*error*", "<<nil>> parsetree", "more errors were truncated", "maximum number of ERROR issues")
-_LEAD = re.compile(r"[.?\s]*")
+_LEAD = re.compile(r"(?<=\bhas)\(\s*|[.?\s]*")
 _TAIL = re.compile(r"[\w.\s]*")
 _TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
 
@@ -173,6 +184,8 @@ def unwanted(found: CelType, want: Want, source: str) -> CelProblem:
         hint = "; take its .terms"
     elif found.name == OPTIONAL and want is Want.BOOL:
         hint = "; write a.orValue(b)"
+    elif found.name in _COMPARISONS and want is Want.BOOL:
+        hint = f"; write a comparison, as in {_COMPARISONS[found.name]}"
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 
@@ -232,7 +245,10 @@ def _unread(match: re.Match[str], around: Around) -> tuple[int, str]:
     before = _OPEN_QUOTE.search(around.before)
     if before and around.after.count(before["quote"]) % 2 and not around.after.startswith(("'", '"')):
         return len(before[0]), f"{_UNCLOSED.format(before['quote'])} before {match['got']}"
-    return 0, mistakes.form(around, match["missing"] or match["want"] or "") or _unwanted(match)
+    wanted = match["missing"] or match["want"] or ""
+    if wanted == "':'" and (chain := _CHAIN.search(around.before)):
+        return len(around.before) - chain.start(), "CEL has no a?.b; write .? instead of ?."
+    return 0, mistakes.form(around) or _unwanted(match)
 
 
 def _unwanted(match: re.Match[str]) -> str:
@@ -282,7 +298,8 @@ def _say_without_name(said: str, around: Around) -> str:
             return _OF_LIST
         asked = re.match(r"\.\s*(\w+)", around.after)
         near = did_you_mean(asked[1], _OPTIONAL_FUNCTIONS) if asked and _OF_OPTIONAL.search(around.before) else ""
-        return f"{kind} has no fields{near or '; write a.f() to call a function'}"
+        instead = mistakes.FUNCTIONS.get(asked[1], "a.f() to call a function") if asked else "a.f() to call a function"
+        return f"{kind} has no fields{near or f'; write {instead}'}"
     if match := _RESERVED.search(said):
         return mistakes.reserved(match["word"], around)
     return f"{said}; {mistakes.argument_of_has(around)}" if said == _OF_HAS else said
@@ -316,6 +333,10 @@ def _variable(name: str, words: Vocabulary, around: Around) -> str:
         return f"; write {instead}"
     if f"variables.{name}" in words.names:
         return f"; write variables.{name}"
+    if _BEGINS.search(around.before):
+        holders = (holder for holder, kind in _HOLDERS.items() if name in words.fields.get(kind, ()))
+        if holder := next((each for each in holders if each.partition(".")[0] in words.names), ""):
+            return f"; write {holder}.{name}"
     return did_you_mean(name, {each.partition(".")[0] for each in words.names}) or _quote(name, around)
 
 
@@ -331,7 +352,7 @@ def _called(name: str, words: Vocabulary, around: Around) -> str:
 
 def _quote(name: str, around: Around) -> str:
     """Return the advice to quote an unknown name; empty if it can hardly be a text, as the variable of a loop."""
-    match = _UNQUOTED.match(around.after)
+    match = (_FIRST if _BEGINS.search(around.before) else _UNQUOTED).match(around.after)
     is_compared = around.before.rstrip().endswith(("==", "!="))
     is_number = around.before.rstrip().endswith(("-", "*", "/", "%", "<", ">"))
     text = match[0] if match and not is_number and (is_compared or match[0] == name) else ""

@@ -33,15 +33,14 @@ def halves_of(
     """
     late = environment.deadline()
     for parsed in policies:
-        make = NamespacedPolicy if isinstance(parsed, ParsedNamespaced) else CompiledPolicy
-        policy = make(parsed, environment, Room.of_policy(None))
+        policy = _uncompiled(parsed, environment)
         policy.check(late)
         values = {path: _CONDITION if want is Want.BOOL else _STAND_IN for path, want in policy.broken.items()}
         source = with_values(parsed.policy, {("spec", *path): each for path, each in values.items()})
         if not values or source is None:
             continue
         half = replace(parsed, policy=source)
-        compiled = make(half, environment, Room.of_policy(None))
+        compiled = _uncompiled(half, environment)
         if not compiled.check(late):
             yield Linted(
                 parsed=half,
@@ -61,6 +60,13 @@ def is_certain(finding: LintFinding, halves: Iterable[Linted]) -> bool:
         and finding.rule not in _UNREAD
         and not any(where.startswith(each.uncertain) for each in own)
     )
+
+
+def _uncompiled(parsed: ParsedPolicy, environment: Environment) -> CompiledPolicy:
+    room = Room.of_policy()
+    if isinstance(parsed, ParsedNamespaced):
+        return NamespacedPolicy(parsed, environment, room)
+    return CompiledPolicy(parsed, environment, room)
 
 
 def _uncertain(paths: Iterable[Path]) -> Iterator[str]:

@@ -36,7 +36,7 @@ def is_judged(content: str) -> bool:
 
 
 def may_be_read(content: str) -> bool:
-    """Return whether a text may have or become a document of podberth, and is not too large to be parsed at each key."""
+    """Return whether a text may have or become a document of podberth, and is not too large for a parse at each key."""
     return not excess_of_text(content) and (is_judged(content) or _NEW.fullmatch(content) is not None)
 
 
