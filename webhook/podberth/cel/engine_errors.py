@@ -176,14 +176,14 @@ def explain(text: str, source: str, words: Vocabulary, want: Want = Want.PART) -
 def unwanted(found: CelType, want: Want, source: str) -> CelProblem:
     """Return the problem of the expression ``source`` whose type ``found`` differs from the type ``want``."""
     hint, word = "", source.strip()
-    if want in _OF_TEXT:
+    if found.name == OPTIONAL and (want is Want.BOOL or want in _OF_TEXT):
+        hint = "; write a.orValue(b)"
+    elif want in _OF_TEXT:
         # A single word may be meant as a text: the variable gpu, the literals true and 5.
         is_word = _NUMBER.fullmatch(word) or word.isidentifier()
         hint = f"; {_QUOTE_TEXT.format(word)}" if is_word else "; write string(...)" * (found.name in _HAVE_STRING)
     elif found == NODES:
         hint = "; take its .terms"
-    elif found.name == OPTIONAL and want is Want.BOOL:
-        hint = "; write a.orValue(b)"
     elif found.name in _COMPARISONS and want is Want.BOOL:
         hint = f"; write a comparison, as in {_COMPARISONS[found.name]}"
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
