@@ -223,7 +223,7 @@ def test_a_new_document_is_begun_by_a_snippet_if_the_editor_has_them(
         editor = await start(write(tmp_path), textDocument={"completion": completion})
         await editor.open("new.yaml", "api")
         where = {"line": 0, "character": 3}
-        [item] = (await editor.asked("textDocument/completion", "new.yaml", where))["items"]
+        item = (await editor.asked("textDocument/completion", "new.yaml", where))["items"][0]
         assert (item["label"], item.get("insertTextFormat")) == ("GPUPolicy", form)
         assert f"name: {name}\n" in item["textEdit"]["newText"]
         assert at("api", item["textEdit"]["range"]) == "api"

@@ -195,7 +195,7 @@ def test_half_a_surrogate_pair_is_no_text(environment: Environment) -> None:
 @pytest.mark.parametrize(
     ("source", "want", "expected"),
     [
-        ("gpu.count", Want.BOOL, "1:1: got int, want bool"),
+        ("gpu.count", Want.BOOL, "1:1: got int, want bool; write a comparison, as in a > 0"),
         ("dyn(true)", Want.BOOL, "1:1: got dyn, want bool"),
         ("gpu.count", Want.STRING, "1:1: got int, want string; write string(...)"),
         ("gpu", Want.STRING, "1:1: got podberth.Gpu, want string; if it is a text, quote it: \"'gpu'\""),

@@ -22,10 +22,16 @@ def test_other_literals_are_taken(source: str) -> None:
     environment().compile(source, want=Want.ANY)
 
 
-@pytest.mark.parametrize("source", ["object.a", "dyn('x')", "true ? dyn('a') : 'b'", "optional.of('x')"])
+@pytest.mark.parametrize("source", ["object.a", "dyn('x')", "true ? dyn('a') : 'b'"])
 def test_a_text_has_the_type_string(source: str) -> None:
     with pytest.raises(CompileError, match="want string; write string"):
         environment().compile(source, want=Want.STRING)
+
+
+def test_a_text_that_may_be_absent_wants_a_default() -> None:
+    with pytest.raises(CompileError, match=r"want string; write a.orValue\(b\)"):
+        environment().compile("optional.of('x')", want=Want.STRING)
+    environment().compile("optional.of('x').orValue('')", want=Want.STRING)
 
 
 @pytest.mark.parametrize("source", ["string(object.a)", "'x'", "null"])

@@ -30,7 +30,7 @@ from podberth.cel.mistakes import Around
         ),
         ("gpu.kind === 'whole'", "1:12: Syntax error: CEL has no ===; write =="),
         ("gpu.kind !== 'whole'", "1:12: Syntax error: CEL has no !==; write !="),
-        ("object.metadata?.labels == null", "1:32: Syntax error: CEL has no a?.b; write a.?b"),
+        ("object.metadata?.labels == null", "1:16: Syntax error: CEL has no a?.b; write .? instead of ?."),
         (
             "gpu.kind == `whole`",
             ("1:13: Syntax error: CEL has no `a`; write 'a', and 'a' + string(b) for a text with values"),
@@ -200,6 +200,23 @@ def test_half_typed_function_of_an_optional_is_completed(environment: Environmen
         ("object.spec.containers.all(c, name == 'x')", "1:31: undeclared reference to 'name'"),
         ("object.metadata.labels != nil", "1:27: undeclared reference to 'nil'; write null"),
         ("True", "1:1: undeclared reference to 'True'; write true"),
+        ("has(metadata.labels)", "1:5: undeclared reference to 'metadata'; write object.metadata"),
+        ("has(labels.team)", "1:5: undeclared reference to 'labels'; write object.metadata.labels"),
+        ("gpu.count > 0 && count == 8", "1:18: undeclared reference to 'count'; write gpu.count"),
+        ("nodeName == ''", "1:1: undeclared reference to 'nodeName'; write object.spec.nodeName"),
+        ("gpu.kind == vendor", "1:13: undeclared reference to 'vendor'; a text has quotes; did you mean 'vendor'?"),
+        ("namespace == 'ml'", "1:1: CEL reserves the word 'namespace'; write request.namespace"),
+        ("object.metadata.name.length > 0", "1:21: string has no fields; write size(a)"),
+        ("gpu.count == 8 => has(object.spec.nodeName)", "1:16: Syntax error: CEL has no =>; write !(a) || b"),
+        ("gpu.count == 8 -> has(object.spec.nodeName)", "1:17: Syntax error: CEL has no ->; write !(a) || b"),
+        (
+            "object.metadata.name > 8",
+            (
+                "1:22: found no matching overload for '_>_' applied to '(string, int)'; write int(...) around the "
+                "text, or string(...) around the number"
+            ),
+        ),
+        ("object.metadata.name", "1:1: got string, want bool; write a comparison, as in a != ''"),
         (
             "object.spec.containers[_].name == 'x'",
             ("1:24: undeclared reference to '_'; write a.all(x, condition) or a.exists(x, condition)"),
@@ -221,6 +238,14 @@ def test_a_name_of_another_language_is_named_with_the_one_of_cel(
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
+        (
+            "team in object.metadata.labels && whole == gpu.kind",
+            (
+                "1:1: undeclared reference to 'team'; a text has quotes; did you mean 'team'?\n1:35: "
+                "undeclared reference to 'whole'; a text has quotes; did you mean 'whole'?"
+            ),
+        ),
+        ("foo == 'a'", "1:1: undeclared reference to 'foo'"),
         ("gpu.kind == whole", "1:13: undeclared reference to 'whole'; a text has quotes; did you mean 'whole'?"),
         (
             "gpu.vendor in [nvidia, amd]",
@@ -248,6 +273,50 @@ def test_a_name_of_another_language_is_named_with_the_one_of_cel(
 )
 def test_a_text_without_quotes_is_quoted(environment: Environment, source: str, expected: str) -> None:
     assert "\n".join(problems(environment, source, Want.BOOL)) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "got"),
+    [
+        ("gpu", "got podberth.Gpu, want string"),
+        ("true", "got bool, want string"),
+        ("5", "got int, want string"),
+        ("goes to the pool", "goes to the pool is no expression"),
+        ("for two: a, b", "for two: a, b is no expression"),
+        ("10.0.0.1", "10.0.0.1 is no expression"),
+        ("/opt/a", "/opt/a is no expression"),
+        ("40Gi", "40Gi is no expression"),
+        ("opt/a", "opt/a is no expression"),
+        ("ml/train-x", "ml/train-x is no expression"),
+        ("up to 50%", "up to 50% is no expression"),
+        ("needs gpu.count > 1!", "needs gpu.count > 1! is no expression"),
+    ],
+)
+def test_what_is_plainly_a_text_is_quoted_where_a_text_is_wanted(
+    environment: Environment, source: str, got: str
+) -> None:
+    for want in (Want.STRING, Want.MESSAGE):
+        [said] = problems(environment, source, want)
+        assert said.startswith(f"1:1: {got}")
+        _, _, advice = said.rpartition("; if it is a text, quote it: ")
+        assert advice == f"\"'{source}'\""
+        environment.compile(advice.strip('"'), want=want)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("gpu.count", "1:1: got int, want string; write string(...)"),
+        ("gpu.requests", "1:1: got list(podberth.GpuRequest), want string"),
+        ("gpuu.kind", "1:1: undeclared reference to 'gpuu'; did you mean gpu?"),
+        ("a team's label", "1:3: Syntax error: got 'team', want an operator such as &&, or the end of the expression"),
+        ("gpu.vendor is known", "1:12: Syntax error: CEL has no is; write =="),
+        ("gpu.count > 1 and gpu.known", "1:15: Syntax error: CEL has no and; write &&"),
+        ("", "1:1: Syntax error: got the end, want a value"),
+    ],
+)
+def test_an_expression_is_no_text_where_a_text_is_wanted(environment: Environment, source: str, expected: str) -> None:
+    assert problems(environment, source, Want.STRING) == [expected]
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ REFUSED = {
     ),
     "the field of a term": (
         requires("{'matchExpression': [{'key': 'a', 'operator': 'In', 'values': ['b']}]}"),
-        "want one of matchExpressions",
+        "did you mean matchExpressions?",
     ),
     "the value of a label": (mutates("labels: {a: \"'not a label value!'\"}"), "want a label value"),
     "the name of a class": (mutates("runtimeClassName: \"'Not A Name'\""), "want an object's name"),

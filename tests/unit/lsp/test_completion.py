@@ -41,6 +41,18 @@ def test_a_key_of_an_object_that_begins_there_is_inserted_on_a_line_below() -> N
     assert item(f"{HEAD}  mutations:\n  - topology: ^\n", "level").insert == "\n      level: "
     assert item(f"{HEAD}  matchConstraints: ^\n", "namespaceSelector").insert == "\n    namespaceSelector: "
     assert item(f"{HEAD}  mutations:\n  - {{topology: ^}}\n", "level").insert == "{level: }"
+    assert item(f"{HEAD}  mutations:\n  - topology: lev^\n", "level").insert == "\n      level: "
+
+
+def test_the_first_item_of_a_list_begins_the_list() -> None:
+    assert item(f"{HEAD}  mutations: ^\n", "topology").insert == "\n  - topology: "
+    assert item(f"{HEAD}  mutations:\n    ^\n", "topology").insert == "- topology: "
+    assert item(f"{HEAD}  validationActions: De^\n", "Deny").insert == "[Deny]"
+    assert item(f"{HEAD}  validationActions:\n  - ^\n", "Deny").insert == "Deny"
+    assert item(f"{HEAD.replace('GPUPolicy', 'GPUPolicyException')}  policies: ^\n", "gpu-tolerations").insert == (
+        "[gpu-tolerations]"
+    )
+    assert labels(f"{HEAD}  mutations: {{^}}\n") == []
 
 
 @pytest.mark.parametrize(
@@ -50,6 +62,7 @@ def test_a_key_of_an_object_that_begins_there_is_inserted_on_a_line_below() -> N
         ("  failurePolicy: Ig^\n", ["Fail", "Ignore"]),
         ("  validationActions: [^]\n", ["Deny", "Warn", "Audit"]),
         ("  validationActions:\n  - ^\n", ["Deny", "Warn", "Audit"]),
+        ("  validationActions: ^\n", ["Deny", "Warn", "Audit"]),
         ("  disabled: ^\n", ["true", "false"]),
         ("  mutations:\n  - topology: {mode: ^\n", ["required", "preferred"]),
     ],
@@ -68,25 +81,42 @@ def test_the_kinds_of_podberths_documents() -> None:
     assert labels(text) == ["GPUPolicy", "NamespacedGPUPolicy", "GPUPolicyException"]
 
 
+@pytest.mark.parametrize(
+    ("marked", "version"),
+    [
+        ("apiVersion: ^", "podberth.io/v1alpha1"),
+        ("# mine\n---\napiVersion: podb^\n", "podberth.io/v1alpha1"),
+        ("apiVersion: ^\nkind: GPUPolicyException\n", "podberth.io/v1alpha1"),
+        ("apiVersion: adm^\nkind: ValidatingAdmissionPolicy\n", "admissionregistration.k8s.io/v1"),
+    ],
+)
+def test_the_version_of_a_document_that_has_no_other_kind(marked: str, version: str) -> None:
+    assert labels(marked)[:1] == [version]
+
+
 @pytest.mark.parametrize("marked", ["^", "GPUP^", "# mine\n---\n^\n", "\napi^"])
-def test_a_new_document_is_offered_a_whole_policy_without_findings(marked: str) -> None:
-    [found] = completed(marked).items
-    assert (found.label, found.kind) == ("GPUPolicy", "skeleton")
-    assert diagnosed(found.insert) == ()
-    assert "name: ${1:my-policy}" in found.snippet
+def test_a_new_document_is_offered_whole_policies_and_an_exception_without_findings(marked: str) -> None:
+    found = completed(marked).items
+    assert [each.label for each in found] == ["GPUPolicy", "GPUPolicy with validations", "GPUPolicyException"]
+    for each in found:
+        assert each.kind == "skeleton"
+        assert diagnosed(each.insert) == ()
+        assert "name: ${1:my-" in each.snippet
 
 
 def test_new_tests_are_offered_a_whole_suite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     policy = OpenDocument("policy.yaml", Text(""))
     suite = replace(policy, file="folder/tests.yaml")
     for document in (policy, suite):
-        [item] = complete(Question(document, Place(0, 0), checkers())).items
+        item = complete(Question(document, Place(0, 0), checkers())).items[0]
         (tmp_path / document.file.rpartition("/")[2]).write_text(item.insert)
     assert main(["test", str(tmp_path)]) == 0
     assert "1 case" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("text", ["a: ^", "  a^", "a\nb^", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  ^"])
+@pytest.mark.parametrize(
+    "text", ["a: ^", "apiVersion: ^\nkind: Job", "  a^", "a\nb^", "apiVersion: apps/v1\nkind: Deployment\nspec:\n  ^"]
+)
 def test_other_documents_are_left_alone(text: str) -> None:
     assert labels(text) == []
 

@@ -43,3 +43,15 @@ def test_a_variable_that_does_not_compile_is_reported_once_and_not_of_whoever_us
 )
 def test_what_a_job_says_of_failures_may_not_be_known_yet(path: tuple[str, ...], depends: bool) -> None:
     assert depends_on_snapshot(path) is depends
+
+
+def test_a_variable_in_a_match_condition_is_refused_with_the_reason() -> None:
+    text = (
+        "apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {name: a}\nspec:\n"
+        "  variables: [{name: x, expression: 'gpu.count > 1'}]\n"
+        "  matchConditions: [{name: c, expression: variables.x}]\n"
+        "  mutations: [{labels: {example.com/a: gpu.kind}}]\n"
+    )
+    _, [problem] = compile_policies(parse_policies([("a.yaml", text)]).policies, environment())
+    assert problem.where == "spec.matchConditions[0].expression"
+    assert "; matchConditions are evaluated before the variables" in problem.message

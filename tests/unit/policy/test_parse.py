@@ -179,8 +179,18 @@ def test_another_kind_is_refused_by_name() -> None:
     want = f"want podberth.io/v1alpha1 {kinds}, or a v1 ConfigMap (params); move it elsewhere"
     assert problems_of("apiVersion: v1\nkind: Secret\n") == [f"a.yaml:2:7 kind: got v1 Secret, {want}"]
     assert problems_of("cases: []\n") == [f"a.yaml:1:1: got no apiVersion, no kind, {want}"]
-    [misspelt] = problems_of(GOOD.replace("kind: GPUPolicy", "kind: GpuPolicy"))
-    assert misspelt.endswith("or a v1 ConfigMap (params); did you mean GPUPolicy?")
+
+
+@pytest.mark.parametrize("head", ["apiVersion: podberth.io/v1alpha1\n", ""])
+def test_a_kind_that_is_misspelt_is_named(head: str) -> None:
+    want = "want GPUPolicy, GPUPolicyException or NamespacedGPUPolicy; did you mean GPUPolicy?"
+    [said] = problems_of(f"{head}kind: GpuPolicy\n")
+    assert said.endswith(f"kind: got 'GpuPolicy', {want}")
+
+
+def test_a_policy_of_another_api_is_none_that_is_misspelt() -> None:
+    [said] = problems_of("apiVersion: kyverno.io/v1\nkind: Policy\n")
+    assert said.endswith("; move it elsewhere")
 
 
 def test_another_version_of_the_policy_is_refused() -> None:

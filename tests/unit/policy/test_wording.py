@@ -37,6 +37,10 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
         ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several")),
         ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean flag?")),
         ({"several": {}}, (("several",), False, "got an object, want a list")),
+        (
+            {"several": {"a": 1}},
+            (("several",), False, "got an object, want a list; begin each item with a dash"),
+        ),
         ({"inner": {"names": [False]}}, (("inner", "names", 0), False, "got false, want a string; put it in quotes")),
         ({"inner": {"names": "a"}}, (("inner", "names"), False, "got 'a', want a list; write ['a']")),
         ({"inner": {"numbers": [None]}}, (("inner", "numbers", 0), False, "got null, want a whole number")),
@@ -69,6 +73,7 @@ def test_values_are_shown_short() -> None:
 
 
 def test_only_a_near_name_is_suggested() -> None:
+    assert did_you_mean("gpu", ("GPU", "All")) == "; did you mean GPU?"
     assert did_you_mean("mutatons", ("mutations", "validations")) == "; did you mean mutations?"
     assert did_you_mean("zebra", ("mutations",)) == ""
 

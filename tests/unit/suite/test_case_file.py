@@ -25,6 +25,13 @@ def test_a_suite_is_read_with_its_cluster() -> None:
         ("topology: []\n", "t.yaml:1:1 cases: the field 'cases' is required"),
         ("cases: []\n", "t.yaml:1:8 cases: got no cases, want at least one"),
         (CASE.replace("mutated", "mutatd"), None),
+        (
+            CASE.replace("mutated", "warned"),
+            (
+                "t.yaml:4:21 cases[0].expect.verdict: got 'warned', want 'admitted', 'mutated', 'denied' or "
+                "'unchanged'; write warnings: [part of the text], and the verdict that the pod has without the warning"
+            ),
+        ),
         (CASE.replace("expect", "expects"), None),
         (CASE.replace("  pod: {spec: {}}\n", ""), "t.yaml:2:3 cases[0]: want exactly one of pod, object and review"),
         (CASE + "  review: {}\n", "t.yaml:2:3 cases[0]: want exactly one of pod, object and review"),

@@ -258,7 +258,7 @@ class Environment:
         given = dict(variables or {}) if _VARIABLES in allowed else {}
         declared = self._declared(given, allowed)
         checker, text = self._checker_of(source, want)
-        checked = self._check(text, declared, self._every_name - allowed, checker)
+        checked = self._check(text, declared, self._every_name - allowed, checker, want)
         mixed = tuple(mixed_literals(checked)) if self._exact else ()
         formats = tuple(wrong_formats(checked, objects_have_text=not self._exact))
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
@@ -374,7 +374,12 @@ class Environment:
         }
 
     def _check(
-        self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str], checker: Checker
+        self,
+        source: str,
+        declared: Mapping[str, CelType],
+        forbidden: frozenset[str],
+        checker: Checker,
+        want: Want = Want.PART,
     ) -> ast.Node:
         if problem := excess(source):
             raise CompileError((problem,))
@@ -392,7 +397,7 @@ class Environment:
                 functions=_FUNCTION_NAMES,
                 fields=self._types,
             )
-            raise CompileError(explain(str(error), source, words)) from error
+            raise CompileError(explain(str(error), source, words, want)) from error
 
 
 def _parsed(checker: Checker, source: str, declared: Mapping[str, CelType]) -> bytes:

@@ -29,6 +29,10 @@ NOT_HAD: Mapping[str, str] = {
 
 _ELSEWHERE: Mapping[str, str] = {
     "namespaceObject": "; matchConstraints.namespaceSelector matches a policy to namespaces by their labels",
+    "variables": (
+        "; matchConditions are evaluated before the variables, and exceptions have none; "
+        "write the variable's expression"
+    ),
 }
 """What to write where a variable is not available."""
 
@@ -47,6 +51,8 @@ _UNREAD = re.compile(
 # A text in quotes before an error: if the rest of its line has one quote too many, this text is not closed
 _OPEN_QUOTE = re.compile(r"(?P<quote>['\"])(?:(?!(?P=quote)).)*(?P=quote)\s*$")
 _UNCLOSED = "the text that begins here has no closing {}"
+# Optional chaining in JavaScript
+_CHAIN = re.compile(r"\?\.(?=[A-Za-z_])")
 _RESERVED = re.compile(r"reserved identifier: (?P<word>\w+)")
 # The engine reports what is behind the dot, which may be on a later line.
 _NO_NAME = re.compile(
@@ -66,20 +72,40 @@ _KEY = re.compile(r"[{,]\s*$")
 _DASHED = re.compile(r"(?<![\w.'\"-])[A-Za-z_]\w*(?:-\w+)+")
 # A whole source that looks like a text: words, of which none is known and none is followed by an operator.
 _TEXT = re.compile(r"[A-Za-z0-9][\w./ -]*")
+# The same where a text is wanted: a line without a quote, a bracket or an operator.
+_PLAIN = re.compile(r"[^\n'\"`\\()\[\]{}?=<>&|!+*]+")
+_OPERATOR = re.compile(r"\s[-/%](?:\s|$)")
+# Two words at the beginning, which no expression has but for operators; a quote would end the text in quotes.
+_SENTENCE = re.compile(r"[A-Za-z]\w* (?P<second>[A-Za-z]\w*)\b[^\n'\"\\]*")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 # A label's key below a domain, which would be a division of fields that nothing has.
 _LABEL_KEY = re.compile(r"[a-z][\w-]*(?:\.[\w-]+)*\.(?:ai|cloud|com|dev|io|net|org)/[A-Za-z][\w.-]*")
 # The text that begins with an unknown name, behind an operator or in a list.
 _UNQUOTED = re.compile(r"[A-Za-z_]\w*(?:[./-]\w+)*(?!\s*(?:[\w(.\[{=!<>]|in\b))")
+# The same at the beginning of a condition, where a field or a map may follow.
+_FIRST = re.compile(rf"{_UNQUOTED.pattern}|[A-Za-z_]\w*(?=\s*(?:in|[=!]=)\s*[A-Za-z])")
 _QUOTE_TEXT = "if it is a text, quote it: \"'{}'\""
 _SYNTAX = "Syntax error: "
 _LONGEST = 40
 """The length at which a token is truncated in a message."""
+_OF_TEXT = (Want.STRING, Want.MESSAGE)
+_HAVE_STRING = frozenset(
+    {"bool", "int", "uint", "double", "bytes", "net.IP", "net.CIDR", "dyn"}
+    | {f"google.protobuf.{each}" for each in ("Timestamp", "Duration")}
+)
+"""The types whose values string() takes."""
+_BEGINS = re.compile(r"(?:^|[(!]|&&|\|\|)\s*$")
+"""The text before the first operand of a condition."""
+_HOLDERS: Mapping[str, str] = {"gpu": "podberth.Gpu", "object.spec": "k8s.PodSpec", "object.metadata": "k8s.ObjectMeta"}
+"""The values whose fields are named without them, each with its type."""
+_COMPARISONS: Mapping[str, str] = {"string": "a != ''", "int": "a > 0", "double": "a > 0.0"}
+"""A condition on a value of each type."""
 _QUOTE_IT = "; a text has quotes; did you mean '{}'?"
 _OF_METADATA = frozenset({"labels", "annotations", "name", "namespace"})
 _LOOPS = tuple(f"undeclared reference to '{name}'; write " for name in mistakes.LOOPS)
 _LOOSE = re.compile(r"undeclared reference to '\w+'(?:; a text has quotes.*|; did you mean.*)?")
 _AFTERWARDS = ("*error*", "<<nil>> parsetree", "more errors were truncated", "maximum number of ERROR issues")
-_LEAD = re.compile(r"[.?\s]*")
+_LEAD = re.compile(r"(?<=\bhas)\(\s*|[.?\s]*")
 _TAIL = re.compile(r"[\w.\s]*")
 _TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
 
@@ -111,10 +137,11 @@ class Vocabulary:
     """The field names of each message type, by the type's name."""
 
 
-def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
+def explain(text: str, source: str, words: Vocabulary, want: Want = Want.PART) -> tuple[CelProblem, ...]:
     """Return the problems that the CEL engine's compilation error ``text`` reports, sorted; there is at least one.
 
-    ``words`` are the names that may be suggested in place of a misspelt name.
+    ``words`` are the names that may be suggested in place of a misspelt name. ``want`` is the type of the value: where
+    that is a text, an expression that cannot be parsed may be the text itself, without quotes.
     """
     lines = source.split("\n")
     found: set[CelProblem] = set()
@@ -138,7 +165,8 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         # The variable of a loop that CEL does not know.
         found = {each for each in found if each.line not in loops or not _LOOSE.fullmatch(each.message)}
     word = source.strip()
-    if found and _TEXT.fullmatch(word) and (_LABEL_KEY.fullmatch(word) or _is_text(word, found, words)):
+    is_plain = want in _OF_TEXT and _is_plain(word, found, words)
+    if is_plain or (found and _TEXT.fullmatch(word) and (_LABEL_KEY.fullmatch(word) or _is_text(word, found, words))):
         found = {CelProblem(1, 1, f"{word} is no expression; {_QUOTE_TEXT.format(word)}")}
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
@@ -148,13 +176,16 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 def unwanted(found: CelType, want: Want, source: str) -> CelProblem:
     """Return the problem of the expression ``source`` whose type ``found`` differs from the type ``want``."""
     hint, word = "", source.strip()
-    if want in (Want.STRING, Want.MESSAGE):
-        # A single word may be meant as a text: the variable gpu, the literal true.
-        hint = f"; {_QUOTE_TEXT.format(word)}" if word.isidentifier() else "; write string(...)"
+    if found.name == OPTIONAL and (want is Want.BOOL or want in _OF_TEXT):
+        hint = "; write a.orValue(b)"
+    elif want in _OF_TEXT:
+        # A single word may be meant as a text: the variable gpu, the literals true and 5.
+        is_word = _NUMBER.fullmatch(word) or word.isidentifier()
+        hint = f"; {_QUOTE_TEXT.format(word)}" if is_word else "; write string(...)" * (found.name in _HAVE_STRING)
     elif found == NODES:
         hint = "; take its .terms"
-    elif found.name == OPTIONAL and want is Want.BOOL:
-        hint = "; write a.orValue(b)"
+    elif found.name in _COMPARISONS and want is Want.BOOL:
+        hint = f"; write a comparison, as in {_COMPARISONS[found.name]}"
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 
@@ -167,6 +198,24 @@ def _is_text(text: str, problems: Iterable[CelProblem], words: Vocabulary) -> bo
         first not in known
         and not did_you_mean(first, known)
         and any(each.message.startswith(said) for each in problems)
+    )
+
+
+def _is_plain(text: str, problems: Iterable[CelProblem], words: Vocabulary) -> bool:
+    """Return whether an expression that does not compile has the form of a text: a sentence, or no operator but ``/``.
+
+    The value of a division is no text, so names on both sides of a slash may be a path.
+    """
+    known = {name.partition(".")[0] for name in words.names}
+    sentence = _SENTENCE.fullmatch(text)
+    said = (_SYNTAX, *mistakes.OF_RESERVED, *(("undeclared reference",) if "/" in text else ()))
+    return (
+        any(each.message.startswith(said) for each in problems)
+        and (
+            bool(sentence and sentence["second"] not in mistakes.OPERATORS)
+            or bool(_PLAIN.fullmatch(text) and not _OPERATOR.search(text))
+        )
+        and re.split(r"\.(?=\w)", text, maxsplit=1)[0] not in known
     )
 
 
@@ -196,7 +245,10 @@ def _unread(match: re.Match[str], around: Around) -> tuple[int, str]:
     before = _OPEN_QUOTE.search(around.before)
     if before and around.after.count(before["quote"]) % 2 and not around.after.startswith(("'", '"')):
         return len(before[0]), f"{_UNCLOSED.format(before['quote'])} before {match['got']}"
-    return 0, mistakes.form(around, match["missing"] or match["want"] or "") or _unwanted(match)
+    wanted = match["missing"] or match["want"] or ""
+    if wanted == "':'" and (chain := _CHAIN.search(around.before)):
+        return len(around.before) - chain.start(), "CEL has no a?.b; write .? instead of ?."
+    return 0, mistakes.form(around) or _unwanted(match)
 
 
 def _unwanted(match: re.Match[str]) -> str:
@@ -246,7 +298,8 @@ def _say_without_name(said: str, around: Around) -> str:
             return _OF_LIST
         asked = re.match(r"\.\s*(\w+)", around.after)
         near = did_you_mean(asked[1], _OPTIONAL_FUNCTIONS) if asked and _OF_OPTIONAL.search(around.before) else ""
-        return f"{kind} has no fields{near or '; write a.f() to call a function'}"
+        instead = mistakes.FUNCTIONS.get(asked[1], "a.f() to call a function") if asked else "a.f() to call a function"
+        return f"{kind} has no fields{near or f'; write {instead}'}"
     if match := _RESERVED.search(said):
         return mistakes.reserved(match["word"], around)
     return f"{said}; {mistakes.argument_of_has(around)}" if said == _OF_HAS else said
@@ -280,6 +333,10 @@ def _variable(name: str, words: Vocabulary, around: Around) -> str:
         return f"; write {instead}"
     if f"variables.{name}" in words.names:
         return f"; write variables.{name}"
+    if _BEGINS.search(around.before):
+        holders = (holder for holder, kind in _HOLDERS.items() if name in words.fields.get(kind, ()))
+        if holder := next((each for each in holders if each.partition(".")[0] in words.names), ""):
+            return f"; write {holder}.{name}"
     return did_you_mean(name, {each.partition(".")[0] for each in words.names}) or _quote(name, around)
 
 
@@ -295,7 +352,7 @@ def _called(name: str, words: Vocabulary, around: Around) -> str:
 
 def _quote(name: str, around: Around) -> str:
     """Return the advice to quote an unknown name; empty if it can hardly be a text, as the variable of a loop."""
-    match = _UNQUOTED.match(around.after)
+    match = (_FIRST if _BEGINS.search(around.before) else _UNQUOTED).match(around.after)
     is_compared = around.before.rstrip().endswith(("==", "!="))
     is_number = around.before.rstrip().endswith(("-", "*", "/", "%", "<", ">"))
     text = match[0] if match and not is_number and (is_compared or match[0] == name) else ""

@@ -17,6 +17,7 @@ _LOOP: Final = "a.exists(x, condition)"
 _LOOPS: Final = f"a.all(x, condition) or {_LOOP}"
 _DEFAULT: Final = "a.?b.orValue(c)"
 _CHOICE: Final = "c ? a : b"
+_CONSEQUENCE: Final = "!(a) || b"
 _PARTS: Final = "each part as one of spec.variables"
 
 FUNCTIONS: Mapping[str, str] = {
@@ -102,6 +103,9 @@ _RESERVED: Mapping[str, str] = {
     "while": _LOOPS,
 }
 
+OF_RESERVED: Final = ("CEL has no ", "CEL reserves the word ")
+"""The beginnings of the messages about reserved words."""
+
 OPERATORS: Mapping[str, str] = {
     "and": "&&",
     "or": "||",
@@ -147,6 +151,8 @@ _FORMS: Final = tuple(
         ("!=", "=", "!==", "!="),
         ("[-+*/]", "=(?!=)", "assignments", _PARTS),
         ("<", ">", "<>", "!="),
+        (r"[=<>][^&|()]*", "=>", "=>", _CONSEQUENCE),
+        (r"[=<>][^&|()]*-", ">", "->", _CONSEQUENCE),
         ("-", ">", "->", _LOOP),
         (_ARGUMENT, "=>", "=>", _LOOP),
         (r"\?", r"\?", "??", _DEFAULT),
@@ -194,13 +200,8 @@ class Around:
         return cls(line[max(index - _NEAR, 0) : index], line[index : index + _NEAR])
 
 
-def form(around: Around, wanted: str) -> str:
-    """Return the advice about the syntax of another language at the place of a syntax error; empty if none is known.
-
-    ``wanted`` is the token that the parser expected there.
-    """
-    if wanted == "':'" and re.search(r"\?\.[A-Za-z_]", around.before):
-        return "CEL has no a?.b; write a.?b"
+def form(around: Around) -> str:
+    """Return the advice about the syntax of another language at the place of a syntax error; empty if none is known."""
     if listed := _list_of_tuple(around):
         return f"CEL has no tuples; write {listed}"
     for before, there, other, instead in _FORMS:
@@ -215,8 +216,10 @@ def form(around: Around, wanted: str) -> str:
 def reserved(word: str, around: Around) -> str:
     """Return the advice about a word that CEL reserves; the word must not be used as a name."""
     if word in _RESERVED and not around.before.endswith(("-", ".")):
-        return f"CEL has no {word}; write {_RESERVED[word]}"
-    return f"CEL reserves the word {word}; take another name"
+        return f"{OF_RESERVED[0]}{word}; write {_RESERVED[word]}"
+    if word == "namespace" and not around.before.endswith(("-", ".")):
+        return f"{OF_RESERVED[1]}'namespace'; write request.namespace"
+    return f"{OF_RESERVED[1]}{word}; take another name"
 
 
 def function(name: str, around: Around) -> str:
@@ -249,6 +252,8 @@ def key_of_map(line: str, index: int) -> tuple[int, str] | None:
         return None
     name, key = match["map"].replace("?", ""), match["key"]
     sign = next(each for each in "-/." if each in key)
+    if sign == "." and key.rpartition(".")[2] in FUNCTIONS:
+        return None
     ask = f"'{key}' in {name}"
     use = ask if around.before.endswith(f"has({before[0]}") else f"{name}['{key}'], and ask {ask} first"
     return index - len(before[0]), f"CEL reads the {sign} of {key} as an operator; write {use}"

@@ -119,7 +119,7 @@ def _quotes(function: str, operands: str, around: Around) -> str:
     digits = re.match(r"-?\d+", right)
     return (
         f"a text has quotes: write '{digits[0]}'"
-        if digits
+        if digits and function not in _ORDERS
         else "write int(...) around the text, or string(...) around the number"
     )
 

@@ -62,6 +62,8 @@ class Linted:
     environment: Environment
     tested: bool
     """Whether the folder of the policy's file has tests."""
+    uncertain: tuple[str, ...] = ()
+    """The beginnings of the fields that depend on an expression that does not compile; empty if all compile."""
     _trees: dict[str, Tree] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The syntax trees by the expressions' source text; the trees are cached, because most rules read most expressions.
     """
@@ -194,6 +196,8 @@ class Library:
     policies: tuple[Linted, ...]
     problems: tuple[Problem, ...]
     """The problems of documents that could not be parsed and of policies that could not be compiled."""
+    halves: tuple[Linted, ...] = ()
+    """The policies of which some expression does not compile (``lint.halves``)."""
     params: Mapping[tuple[str, str], Mapping[str, Any]]
     """The ConfigMaps in the policies' folders (params), by namespace and name."""
     names: frozenset[str] = frozenset()

@@ -17,6 +17,7 @@ from ..policy.refused import problems_of_refused
 from ..topology.node import Node
 from .costs import ExpressionCost, costs_of
 from .findings import Level, Library, Linted, LintFinding
+from .halves import halves_of, is_certain
 from .rules import RULES
 from .suppress import suppressions
 
@@ -68,11 +69,10 @@ def lint(
         nodes=nodes,
         conventions=conventions or Conventions(),
     )
-    findings = [
-        LintFinding(problem=problem, rule=rule.name, level=rule.level)
-        for rule in RULES
-        for problem in rule.module.check(library)
-    ]
+    findings = _findings(library)
+    if library.halves:
+        more = _findings(replace(library, policies=(*library.policies, *library.halves), problems=()))
+        findings |= {each for each in more if is_certain(each, library.halves)}
     kept, silenced = _unsilenced(findings, texts)
     return LintReport(
         findings=tuple(sorted(set(kept))),
@@ -80,6 +80,14 @@ def lint(
         policies=tuple(policy.parsed.file for policy in library.policies),
         silenced=silenced,
     )
+
+
+def _findings(library: Library) -> set[LintFinding]:
+    return {
+        LintFinding(problem=problem, rule=rule.name, level=rule.level)
+        for rule in RULES
+        for problem in rule.module.check(library)
+    }
 
 
 def _library(
@@ -109,6 +117,8 @@ def _library(
         )
         for each in (*compiled, *switched_off, *own)
     )
+    whole = {each.name for each in (*compiled, *own)}
+    halves = (each for name, each in by_name.items() if name not in whole and not each.policy.spec.disabled)
     refused = problems_of_refused(parsed, environment)
     found = (*parsed.problems, *problems, *of_exceptions, *of_namespaces, *refused)
     # A policy that is only half typed has other problems, which its author knows before.
@@ -116,6 +126,7 @@ def _library(
     library = Library(
         policies=policies,
         problems=tuple(each for each in found if each.message != DOES_NOTHING or each.file not in broken),
+        halves=tuple(halves_of(halves, environment, lambda file: _folder(file) in tested)),
         params=parsed.params,
         names=parsed.names,
         exceptions=parsed.exceptions,

@@ -6,10 +6,13 @@ EvaluationError with the name of the field, the value that it has, and the value
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Final
 
-from ..errors import EvaluationError
+from ..errors import EvaluationError, did_you_mean
 from ..kube.object_names import MAX_LABEL, is_label_value, is_subdomain
+
+_LONGEST_KEY: Final = 80
+"""The length at which an unknown key is compared with the known ones; no field of Kubernetes has half as many."""
 
 
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
@@ -29,7 +32,8 @@ def fields(item: Mapping[str, Any], leaf: str, allowed: Collection[str]) -> None
     """Raise EvaluationError, with the field's name ``leaf``, if ``item`` has a key that is not in ``allowed``."""
     for key in item:
         if key not in allowed:
-            raise EvaluationError(f"{leaf}: unknown key {key!r}; want one of {', '.join(sorted(allowed))}")
+            near = did_you_mean(str(key)[:_LONGEST_KEY], allowed) or f"; want one of {', '.join(sorted(allowed))}"
+            raise EvaluationError(f"{leaf}: unknown key {key!r}{near}")
 
 
 def text(value: object, leaf: str) -> str:

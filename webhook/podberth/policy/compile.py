@@ -159,6 +159,11 @@ class CompiledPolicy:
         self._priced: list[tuple[Path, Expression]] = []
         self._variables: dict[str, Expression] = {}
         self._order = {item.name: index for index, item in enumerate(self.source.spec.variables)}
+        self.broken: dict[Path, Want] = {}
+        """The wanted type of each expression that does not compile, or that needs a variable that does not compile.
+
+        The key is the path of the expression in the spec.
+        """
         self._begun: set[str] = set()
         """The names of the variables whose compilation has begun, even if the compilation failed."""
 
@@ -385,8 +390,10 @@ class CompiledPolicy:
             self._problems += [
                 self._parsed.problem(("spec", *path), each.message, each.line, each.column) for each in error.problems
             ]
+            self.broken[path] = want
             return None
         if not expression.variables <= self._variables.keys():
+            self.broken[path] = want
             return None
         self._priced.append((path, expression))
         return expression

@@ -280,9 +280,9 @@ class _Reader:
         path: Path = ("kind",) if "kind" in content else ()
         kinds = f"{POLICY_KIND}, {EXCEPTION_KIND} or {NAMESPACED_KIND}"
         wanted = f"{API_VERSION} {kinds}, or a v1 ConfigMap (params)"
-        kind, ours = content.get("kind"), (POLICY_KIND, EXCEPTION_KIND, NAMESPACED_KIND)
-        near = did_you_mean(kind, ours) if isinstance(kind, str) and content.get("apiVersion") == API_VERSION else ""
-        message = f"got {got}, want {wanted}{near or '; move it elsewhere'}"
+        kind, is_ours = str(named[1]), content.get("apiVersion") in (None, API_VERSION)
+        near = did_you_mean(kind, (POLICY_KIND, EXCEPTION_KIND, NAMESPACED_KIND)) if is_ours else ""
+        message = f"got {kind!r}, want {kinds}{near}" if near else f"got {got}, want {wanted}; move it elsewhere"
         self.problems.append(positions.problem(file, path, message))
 
     def _accepted(self, parsed: Parsed, refused: Iterable[Refusal], key: tuple[str, ...], *, is_valid: bool) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ..kube.paths import Path
+from .model import GPUPolicy
 from .wording import MOST_EXPLAINED
 
 _Document = TypeVar("_Document", bound=BaseModel)
@@ -34,6 +35,17 @@ def without_refused(content: Mapping[str, Any], error: ValidationError, model: t
         except ValidationError as another:
             error = another
     return None
+
+
+def with_values(policy: GPUPolicy, values: Mapping[Path, str]) -> GPUPolicy | None:
+    """Return a policy with other texts at some paths of its document; None if these are not valid there."""
+    content: Any = policy.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    for path, value in values.items():
+        content = _without(content, path, value)
+    try:
+        return GPUPolicy.model_validate(content)
+    except ValidationError:
+        return None
 
 
 def _left_out(content: Any, error: ValidationError) -> Any:

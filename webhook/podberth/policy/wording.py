@@ -176,6 +176,8 @@ def _want_string(value: object, _: Mapping[str, Any]) -> str:
 
 def _want_list(value: object, _: Mapping[str, Any]) -> str:
     hint = f"; write [{shown(value)}]" if isinstance(value, str) and value.isalnum() else ""
+    if value and isinstance(value, dict):
+        hint = "; begin each item with a dash"
     return f"got {shown(value)}, want a list{hint}"
 
 

@@ -165,7 +165,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         suite = SuiteDocument.model_validate(document)
     except ValidationError as error:
         findings = [
-            positions.problem(file, path, message, of_key=of_key)
+            positions.problem(file, path, _of_warning(message) if path[-1:] == ("verdict",) else message, of_key=of_key)
             for path, of_key, message in explain(error, SuiteDocument)
         ]
         return None, tuple(sorted(findings))
@@ -174,6 +174,14 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         positions.problem(file, path, message, of_key=of_key) for path, of_key, message in unknown_in(_objects(suite))
     ]
     return (None if wrong else Suite(file, suite, suite.cases, documents[0])), tuple(sorted([*wrong, *unknown]))
+
+
+def _of_warning(message: str) -> str:
+    """Return the message about a verdict, with the place of warnings if it is one that means a warning."""
+    if not message.lower().startswith("got 'warn"):
+        return message
+    said = message.partition("; did you mean")[0]
+    return f"{said}; write warnings: [part of the text], and the verdict that the pod has without the warning"
 
 
 def _objects(suite: SuiteDocument) -> Iterator[tuple[Path, Document]]:

@@ -72,6 +72,7 @@ def test_the_same_toleration_twice_is_added_once() -> None:
         ([{"key": "a", "operator": "Like"}], r"tolerations\[0\].operator: got 'Like', want one of Exists, Equal"),
         ([{"key": "a", "effect": "Never"}], r"tolerations\[0\].effect: got 'Never'"),
         ([{"key": "a", "keys": "b"}], r"tolerations\[0\]: unknown key 'keys'"),
+        ([{"kye": "a"}], r"tolerations\[0\]: unknown key 'kye'; did you mean key\?"),
         ([{"key": "a", "operator": "Exists", "value": "b"}], r"tolerations\[0\].value: got 'b', want none"),
     ],
 )

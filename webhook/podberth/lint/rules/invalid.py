@@ -2,8 +2,11 @@
 
 The rule reports everything that `podberth serve` would refuse at its start: text that is not YAML, unknown fields and
 values, anything that ValidatingAdmissionPolicy refuses, an expression that does not parse or does not type-check, a
-policy above the limit of cost. Other rules read only policies that can be loaded. The rule also reports what the API
-server would refuse in a ValidatingAdmissionPolicy, a MutatingAdmissionPolicy or their bindings.
+policy above the limit of cost. The rule also reports what the API server would refuse in a ValidatingAdmissionPolicy, a
+MutatingAdmissionPolicy or their bindings.
+
+Other rules read only policies that can be loaded. If the policy's only problems are wrong expressions, their warnings
+about what does not depend on these are reported, too.
 
 Bad:
 

@@ -17,15 +17,17 @@ from .document import Question
 from .expression import Mention, mention_at
 from .fields import OWN, Spot
 from .language import Language, Signature, meaning_of, meaning_of_field, shown
-from .skeletons import skeleton_of
+from .skeletons import skeletons_of
 from .text import Place, Range
 
 Kind: TypeAlias = Literal["key", "value", "variable", "field", "function", "skeleton"]
 # A character of a name in an expression, and of a key or value of a document
 _NAME: Final = re.compile(r"\w")
 _KEY: Final = re.compile(r"[\w./-]")
-# The beginning of a line of block style with a key and its colon; ``before`` is what stands before the key.
-_OWN_KEY: Final = re.compile(r"(?P<before> *(?:- +)*)[\w./-]+: +$")
+# The beginning of a line of block style with a key and the beginning of its value; ``before`` stands before the key.
+_OWN_KEY: Final = re.compile(r"(?P<before> *(?:- +)*)[\w./-]+: +[\w./-]*$")
+_ALONE: Final = re.compile(r" *[\w./-]*")
+_IN_FLOW: Final = re.compile(r": +[\w./-]*$")
 _MOST: Final = 500
 """The most items of an answer: more than all functions together."""
 
@@ -56,9 +58,9 @@ class Completion:
 
 def complete(question: Question) -> Completion:
     """Return the completions at a place of a document; the editor leaves out those that do not match the typed text."""
-    if (skeleton := skeleton_of(question.document)) is not None:
-        item = Item(skeleton.label, "skeleton", "", skeleton.meaning, skeleton.text, skeleton.snippet)
-        return Completion((item,), question.word)
+    if skeletons := skeletons_of(question.document):
+        whole = (Item(each.label, "skeleton", "", each.meaning, each.text, each.snippet) for each in skeletons)
+        return Completion(tuple(whole), question.word)
     if question.cursor is None:
         return Completion((), Range(question.place, question.place))
     found = dict[str, Item]()
@@ -83,31 +85,36 @@ def _items(question: Question) -> Iterator[Item]:
         yield from _pod_keys(question, pod, cursor.beside)
     elif spot is None:
         return
-    elif cursor.key is not None and (spot.model is not None or not spot.values):
+    elif cursor.key is not None and spot.at(0) is None and (spot.model is not None or not spot.values):
         after = question.document.text.line(question.place.line)[question.place.column :]
         yield from _keys(spot, cursor.beside, "" if ":" in after else ": ")
-    elif cursor.key is None and spot.model is not None:
-        yield from _below(question, _keys(spot, frozenset(), ": "))
     else:
-        yield from _values(question, spot)
+        yield from _of_value(question, spot)
 
 
 # ---- documents ------------------------------------------------------------------------------------------------------
 
 
-def _below(question: Question, items: Iterator[Item]) -> Iterator[Item]:
-    """Yield items for keys whose object begins at the place, behind its own key.
+def _of_value(question: Question, spot: Spot) -> Iterator[Item]:
+    """Yield the items for a value, whose object or list they begin.
 
-    They are inserted on a line below; in flow style, which has no lines, in braces.
+    The first key of an object is inserted on a line below; in flow style, which has no lines, in braces. A list of
+    values is in brackets, and on a line of its own an item begins with a dash.
     """
     line, column = question.place
     before = question.document.text.line(line)[:column]
-    own = _OWN_KEY.match(before)
-    for each in items:
-        if own is not None:
-            yield replace(each, insert=f"\n{' ' * (own.end('before') + 2)}{each.insert}")
-        else:
-            yield replace(each, insert=f"{{{each.insert}}}") if before.endswith(": ") else each
+    own, element = _OWN_KEY.match(before), spot.at(0)
+    dash = "" if element is None else "- "
+    inner = spot if element is None else element
+    for each in _values(question, inner) if inner.model is None else _keys(inner, frozenset(), ": "):
+        text = each.insert or each.label
+        if inner.model is not None and own is not None:
+            yield replace(each, insert=f"\n{' ' * (own.end('before') + 2 - len(dash))}{dash}{text}")
+        elif _IN_FLOW.search(before):
+            text = text if inner.model is None else f"{{{text}}}"
+            yield replace(each, insert=text if element is None else f"[{text}]")
+        elif element is None or _ALONE.fullmatch(before):
+            yield replace(each, insert=f"{dash}{text}")
 
 
 def _keys(spot: Spot, present: frozenset[str], colon: str) -> Iterator[Item]:

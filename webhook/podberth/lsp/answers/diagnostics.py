@@ -1,6 +1,7 @@
 """The findings about one open document: those of ``podberth lint``, or the problems of a test suite, with ranges.
 
-A finding with a suggestion ("did you mean X?", "write X" for one name, or "quote it: X") has a fix.
+A finding with a suggestion ("did you mean X?", "write X" for one name, "quote it: X", or quotes around a value) has a
+fix.
 """
 
 import re
@@ -24,7 +25,7 @@ _SUITE: Final = "suite"
 _SUGGESTION: Final = re.compile(r"; (?:did you mean (?P<meant>[^?]+)\?|write (?P<written>[A-Za-z][\w.]*))$")
 _OPERATOR: Final = re.compile(r"CEL has no (?P<old>is not|\S+); write (?P<new>[&|=!<>]+)$")
 _INSTEAD: Final = re.compile(r"write (?P<new>\S+) instead of (?P<old>\S+)$")
-_TEXT: Final = re.compile(r"^(?P<old>.+) is (?:no expression|a subtraction of|no known name).* quote it: (?P<new>.+)$")
+_TEXT: Final = re.compile(r"; if it is .*, quote it: (?P<new>\"?'(?P<old>.+)'\"?)$")
 """The messages about a text without quotes in the place of an expression, or in one."""
 _SCALAR: Final = re.compile(
     r"^got (?:\w+, as YAML reads )?'?(?P<old>[^']+?)'?(?: without quotes)?, want .*; "
@@ -35,6 +36,14 @@ _AFTER_KEY: Final = re.compile(r"[:\-,{\[]\s+$|[{\[]$")
 """What is before a value of YAML without quotes."""
 _IN_SINGLE_QUOTES: Final = re.compile(r"[:\-,{\[]\s+'[^']*$")
 """What is before a place inside a text of YAML in single quotes, in which a quote is written twice."""
+_ONLY: Final = re.compile(r"^got '(?P<old>[^']+)', want '(?P<new>[^']+)'$")
+"""The messages about a value in place of the only possible one."""
+_OPERAND: Final = re.compile(r"; (?:a text has|a number has no|true and false have no) quotes: write (?P<new>\S+)$")
+"""The messages about an operand with quotes too many or too few."""
+_WHOLE: Final = re.compile(r"(?:put the whole text into quotes|a text with ': ' in it needs quotes)$")
+"""The messages about a value of YAML that is a text only in quotes."""
+_VALUE: Final = re.compile(r"(?P<before>\s*(?:- +)*[\w./-]+:\s+)(?P<value>[^\s\"|>{\[].*?)\s*")
+"""A line of YAML in block style with a value that is no list or object."""
 _NAMED: Final = re.compile(r"'([^']+)'")
 
 
@@ -121,7 +130,17 @@ def _fixes(text: Text, about: Range, message: str) -> Iterator[Fix]:
     for pattern, replacements in _REPLACEMENTS:
         if match := pattern.search(message):
             for start, old, new in replacements(text.line(number), column, match):
-                yield Fix(Range(Place(number, start), Place(number, start + len(old))), new)
+                yield _fix(text.line(number), number, start, old, new)
+
+
+def _fix(line: str, number: int, start: int, old: str, new: str) -> Fix:
+    """Return the replacement of ``old`` at a place; of the whole value, if quotes of CEL would begin it in YAML."""
+    value = _VALUE.fullmatch(line)
+    if value and value.end("before") == start and new.startswith("'") and line.startswith(old, start):
+        rest = value["value"].removeprefix(old)
+        if rest and '"' not in rest and "\\" not in rest and " #" not in rest:
+            old, new = value["value"], f'"{new}{rest}"'
+    return Fix(Range(Place(number, start), Place(number, start + len(old))), new)
 
 
 def _names(line: str, column: int, match: re.Match[str]) -> Iterator[_Replacement]:
@@ -138,6 +157,27 @@ def _tokens(line: str, column: int, match: re.Match[str]) -> Iterator[_Replaceme
     start = line.find(old, max(column - len(old) + 1, 0), column + len(old))
     if start >= 0:
         yield start, old, match["new"]
+
+
+def _operands(line: str, _: int, match: re.Match[str]) -> Iterator[_Replacement]:
+    """Yield the replacement of an operand, if the line has it once."""
+    new = match["new"]
+    word = re.escape(new.strip("'"))
+    with_quotes = rf"(?P<quote>['\"]{{1,2}}){word}(?P=quote)"
+    old = rf"(?<![\w.'\"]){word}(?![\w.'\"(\[])" if new.startswith("'") else with_quotes
+    found = list(re.finditer(old, line))
+    if len(found) == 1:
+        yield found[0].start(), found[0][0], _inside(line[: found[0].start()], new)
+
+
+def _values(line: str, _: int, __: re.Match[str]) -> Iterator[_Replacement]:
+    """Yield a value in quotes, which stands behind its key on a line of its own."""
+    value = _VALUE.fullmatch(line)
+    if value and " #" not in value["value"]:
+        old = value["value"]
+        is_plain = '"' not in old and "\\" not in old
+        doubled = old.replace("'", "''")
+        yield value.start("value"), old, f'"{old}"' if is_plain else f"'{doubled}'"
 
 
 def _texts(line: str, column: int, match: re.Match[str]) -> Iterator[_Replacement]:
@@ -165,7 +205,10 @@ _REPLACEMENTS: Final[
     (_SUGGESTION, _names),
     (_OPERATOR, _tokens),
     (_INSTEAD, _tokens),
+    (_ONLY, _tokens),
     (_TEXT, _texts),
+    (_OPERAND, _operands),
+    (_WHOLE, _values),
     (_SCALAR, _scalars),
 )
 """The messages that name a replacement, each with a function from a line, the problem's column and the match."""

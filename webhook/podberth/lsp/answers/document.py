@@ -21,6 +21,8 @@ from .text import Place, Range, Text
 _KIND: Final = re.compile(rf"""(?m)^[ \t{{,]*["']?kind["']?[ \t]*:[ \t]*["']?(?:{"|".join((*OWN, *MODELS))})\b""")
 
 _GROUP: Final = "podberth.io/v"
+# A new document with its apiVersion alone, which may become podberth's.
+_NEW: Final = re.compile(r"(?:#.*\n|---\n|\s)*apiVersion:.*\s*")
 
 
 def has_policy(content: str) -> bool:
@@ -34,8 +36,8 @@ def is_judged(content: str) -> bool:
 
 
 def may_be_read(content: str) -> bool:
-    """Return whether a text may have a document of podberth, and is not too large to be parsed at each key."""
-    return not excess_of_text(content) and is_judged(content)
+    """Return whether a text may have or become a document of podberth, and is not too large for a parse at each key."""
+    return not excess_of_text(content) and (is_judged(content) or _NEW.fullmatch(content) is not None)
 
 
 @dataclass(frozen=True)

@@ -111,12 +111,13 @@ class Spot:
 def root_of(document: Mapping[str, Any]) -> Spot | None:
     """Return the spot of a whole document that is no suite; None if the document is none that podberth reads.
 
-    A document of podberth's apiVersion without a known kind is taken for a GPUPolicy.
+    A document of podberth's apiVersion without a known kind, or with nothing but an apiVersion, is taken for a
+    GPUPolicy.
     """
     kind, version = text_at(document, "kind"), text_at(document, "apiVersion")
-    if version.startswith(f"{GROUP}/") and kind in MODELS:
+    if kind in MODELS and (version.startswith(f"{GROUP}/") or GROUP.startswith(version)):
         return Spot(MODELS[kind])
-    if kind in OWN or version == API_VERSION:
+    if kind in OWN or version == API_VERSION or document.keys() == {"apiVersion"}:
         return Spot(OWN.get(kind, GPUPolicy))
     return None
 

@@ -1,4 +1,4 @@
-"""The beginnings that an empty document is offered: a whole GPUPolicy, or a whole test suite.
+"""The beginnings that an empty document is offered: whole policies and an exception, or a whole test suite.
 
 A skeleton is written as a snippet of the Language Server Protocol, whose placeholders ``${1:text}`` an editor goes
 through. Without the placeholders' marks it is a valid document.
@@ -47,6 +47,38 @@ spec:
       ${5:example.com/gpu-kind}: ${6:gpu.kind}
 """,
 )
+VALIDATIONS: Final = Skeleton(
+    "GPUPolicy with validations",
+    "A policy that denies pods with GPUs, or warns.",
+    """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicy
+metadata:
+  name: ${1:my-policy}
+spec:
+  description: ${2:A pod with GPUs has the label team.}
+  validations:
+  - expression: ${3:object.metadata.?labels[?'team'].hasValue()}
+    message: ${4:the label team is missing; set it to the name of your team}
+  validationActions: [${5:Deny}]
+""",
+)
+EXCEPTION: Final = Skeleton(
+    "GPUPolicyException",
+    "An exception from a policy, for the pods of a namespace.",
+    """\
+apiVersion: podberth.io/v1alpha1
+kind: GPUPolicyException
+metadata:
+  name: ${1:my-exception}
+spec:
+  policies: [${2:my-policy}]
+  namespaces: [${3:my-namespace}]
+  reason: ${4:the reason, or a link to the ticket}
+  requestedBy: ${5:my-team}
+  expiresAt: "${6:2027-03-31T00:00:00Z}"
+""",
+)
 SUITE: Final = Skeleton(
     "cases",
     "A test suite with one case, of the policies beside it.",
@@ -67,11 +99,11 @@ cases:
 )
 
 
-def skeleton_of(document: OpenDocument) -> Skeleton | None:
-    """Return the skeleton of a document with one word at most; None if it has more, or is a cluster's."""
+def skeletons_of(document: OpenDocument) -> tuple[Skeleton, ...]:
+    """Return the skeletons of a document with one word at most; empty if it has more, or is a cluster's."""
     written = [each for each in document.text.lines if each.strip() and not each.startswith(("#", "---"))]
     if len(written) > 1 or not all(map(_WORD.fullmatch, written)):
-        return None
+        return ()
     if document.file.rpartition("/")[2] in TESTS:
-        return SUITE
-    return None if document.is_suite else POLICY
+        return (SUITE,)
+    return () if document.is_suite else (POLICY, VALIDATIONS, EXCEPTION)
