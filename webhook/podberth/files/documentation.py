@@ -85,7 +85,7 @@ def page(name: str) -> str:
     known = names()
     short = path.removeprefix("docs/").removesuffix(".md")
     if short not in known:
-        near = did_you_mean(short, known) or _found_in(short)
+        near = did_you_mean(short, known) or found_in(short)
         raise UsageError(f"docs: got {path!r}, want a page that `podberth docs` names{near}")
     text = _read(short)
     return absolute(_section(text, section, short) if section else text, short, _repository())
@@ -196,7 +196,7 @@ def _section(text: str, wanted: str, name: str) -> str:
     headings = list(_headings(lines))
     found = next((each for each in headings if each[2] == anchor(wanted)), None)
     if found is None:
-        near = _places(anchor(wanted)) or _found_in(wanted, name)
+        near = _places(anchor(wanted)) or found_in(wanted, name)
         raise UsageError(f"docs: {name}: got no section {wanted!r}{near}")
     start, level, _ = found
     end = next((line for line, depth, _ in headings if line > start and depth <= level), len(lines))
@@ -219,7 +219,7 @@ def _places(wanted: str) -> str:
     return f"; did you mean {' or '.join(places[:_MOST_FOUND])}?" if places else ""
 
 
-def _found_in(words: str, page: str = "") -> str:
+def found_in(words: str, page: str = "") -> str:
     """Return the end of a message: the sections that have the words, those of ``page`` first; empty for none."""
     words = re.sub(r"[-/]", " ", words)
     places, complete = search(words)
@@ -228,7 +228,7 @@ def _found_in(words: str, page: str = "") -> str:
     found = sorted(places, key=lambda each: each.partition("#")[0] != page)
     left = len(found) - _MOST_FOUND
     more = f" and {left} more (podberth docs --search '{words}')" if left > 0 else ""
-    return f"; read {', '.join(found[:_MOST_FOUND])}{more}"
+    return f"; read podberth docs {', '.join(found[:_MOST_FOUND])}{more}"
 
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:
