@@ -34,8 +34,8 @@ _GENERATED = "<!-- Written by tools/policy_pages.py from the policy's own files;
 _RECORD = "podberth.io/applied"
 
 _SWITCHED_ON = (
-    "Turn it on with `podberth policies show {0} | kubectl apply -f -`, or among files with `podberth policies copy {0} "
-    "policies`; all ways are in [install.md](../install.md#policies)."
+    "Turn it on with `podberth policies show {0} | kubectl apply -f -`, or among files with "
+    "`podberth policies copy {0} policies`; all ways are in [install.md](../install.md#policies)."
 )
 
 

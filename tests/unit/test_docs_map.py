@@ -22,6 +22,8 @@ QUESTIONS = rows(page("docs/README.md"))
         ),
         ("How do I check a Helm chart in GitLab CI?", "ci.md#gitlab-ci"),
         ("Which rights in RBAC do webhook, controller and agent have, and why?", "security.md#rights"),
+        ("Who renews the webhook's certificate before it expires, and what if nobody does?", "operating.md#tls"),
+        ("How do I stop podberth at once, in an incident or another emergency?", "upgrade.md#break-glass"),
         ("How do I rotate certificates by hand?", "../certs/README.md#runbook-rotate"),
         ("Which labels and annotations may a user write?", "labels.md#podberths-own"),
         ("Does it work with Kueue, Volcano, KAI, KubeRay …?", "systems.md"),

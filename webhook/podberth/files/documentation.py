@@ -75,13 +75,13 @@ def names() -> tuple[str, ...]:
 def page(name: str) -> str:
     """Return the Markdown of a page, or of one section, with the sections below it.
 
-    ``name`` is a page's name, or its path as messages and pages have it (docs/status.md). After "#" follows the anchor
-    or the title of a section.
+    ``name`` is a page's name, or its path as messages and pages have it (docs/status.md). After "#" or ", " follows the
+    anchor or the title of a section, as messages have it (docs/status.md, Let through).
 
     Raises:
         UsageError: there is no such page or section; the message has the most similar name, and its pages.
     """
-    path, _, section = name.partition("#")
+    path, _, section = name.replace(", ", "#", 1).partition("#")
     known = names()
     short = path.removeprefix("docs/").removesuffix(".md")
     if short not in known:
