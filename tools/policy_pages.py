@@ -33,6 +33,11 @@ _GENERATED = "<!-- Written by tools/policy_pages.py from the policy's own files;
 # What podberth writes on every pod that it changes: docs/mutations.md has it, and here it would only repeat the page.
 _RECORD = "podberth.io/applied"
 
+_SWITCHED_ON = (
+    "Turn it on with `podberth policies show {0} | kubectl apply -f -`, or among files with "
+    "`podberth policies copy {0} policies`; all ways are in [install.md](../install.md#policies)."
+)
+
 
 def pages() -> dict[str, str]:
     """Return every page by its name."""
@@ -101,6 +106,7 @@ def _page(policy: Shipped, environment: Environment) -> str:
         f"{policy.description}\n",
         *(f"Its file also holds {each.metadata.name}: {each.spec.description}\n" for each in policy.policies[1:]),
         f"{_standing(policy)}\n",
+        *([] if policy.on else [f"{_SWITCHED_ON.format(policy.name)}\n"]),
         f"{_comment(texts[0][1])}\n",
         *_parameters(texts[1:]),
         *_shown(suite, results),

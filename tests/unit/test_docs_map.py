@@ -10,12 +10,20 @@ QUESTIONS = rows(page("docs/README.md"))
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("How do I leave a namespace or a pod alone?", "install.md#exempt-a-namespace"),
-        ("What happens when podberth is down?", "operating.md#when-podberth-is-down"),
+        ("How do I keep podberth away from a namespace or a pod?", "install.md#exempt-a-namespace"),
+        (
+            "What happens when podberth is down, and how many replicas make it highly available?",
+            "operating.md#when-podberth-is-down",
+        ),
         ("How do I try a policy that refuses nobody yet, and go from Warn to Deny?", "check.md#before-you-turn-it-on"),
-        ("Why was my pod not changed?", "troubleshooting.md#a-pod-comes-out-as-it-was-written"),
+        (
+            "Why was my pod not changed? How do I debug a policy that does nothing?",
+            "troubleshooting.md#a-pod-comes-out-as-it-was-written",
+        ),
         ("How do I check a Helm chart in GitLab CI?", "ci.md#gitlab-ci"),
-        ("Which rights does it have, and why?", "security.md#rights"),
+        ("Which rights in RBAC do webhook, controller and agent have, and why?", "security.md#rights"),
+        ("Who renews the webhook's certificate before it expires, and what if nobody does?", "operating.md#tls"),
+        ("How do I stop podberth at once, in an incident or another emergency?", "upgrade.md#break-glass"),
         ("How do I rotate certificates by hand?", "../certs/README.md#runbook-rotate"),
         ("Which labels and annotations may a user write?", "labels.md#podberths-own"),
         ("Does it work with Kueue, Volcano, KAI, KubeRay …?", "systems.md"),

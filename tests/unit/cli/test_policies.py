@@ -34,6 +34,30 @@ def test_show_prints_policy_and_params_as_one_stream_that_loads(capsys: pytest.C
     assert list(parsed.params) == [("podberth-system", "podberth-multi-gpu-nvlink")]
 
 
+def test_each_policy_of_a_file_is_shown_and_copied_by_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = {each.metadata.name: found.name for found in library.shipped() for each in found.policies[1:]}
+    assert others["mig-not-offered"] == "mig-right-size"
+    for name, folder in others.items():
+        assert main(["policies", "show", name]) == 0
+        printed, said = capsys.readouterr()
+        assert f"\n  name: {name}\n" in printed
+        assert f"{name} is in the file of {folder}" in said
+    assert main(["policies", "copy", "mig-not-offered", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.split() == [f"{tmp_path}/mig-right-size"]
+
+
+@pytest.mark.parametrize(
+    ("name", "page"), [("never-equal", "lint#never-equal"), ("podberth-floor", "native-policies#the-floor")]
+)
+def test_a_name_that_is_no_policys_is_refused_with_the_page_that_explains_it(
+    name: str, page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["policies", "show", name]) == 2
+    assert f"; read podberth docs {page}" in capsys.readouterr().err
+
+
 def test_a_copy_is_the_folder_and_can_be_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["policies", "copy", "protect-gpu-nodes", str(tmp_path / "served")]) == 0
     target = tmp_path / "served" / "protect-gpu-nodes"

@@ -193,6 +193,26 @@ def test_a_policy_of_another_api_is_none_that_is_misspelt() -> None:
     assert said.endswith("; move it elsewhere")
 
 
+@pytest.mark.parametrize(
+    ("got", "engine"),
+    [
+        ("kyverno.io/v1 ClusterPolicy", "Kyverno"),
+        ("policies.kyverno.io/v1alpha1 ValidatingPolicy", "Kyverno"),
+        ("templates.gatekeeper.sh/v1 ConstraintTemplate", "Gatekeeper"),
+        ("constraints.gatekeeper.sh/v1beta1 K8sRequiredLabels", "Gatekeeper"),
+        ("mutations.gatekeeper.sh/v1 Assign", "Gatekeeper"),
+    ],
+)
+def test_a_policy_of_another_engine_is_refused_with_its_name_and_the_page(got: str, engine: str) -> None:
+    version, kind = got.split()
+    [problem] = problems_of(f"apiVersion: {version}\nkind: {kind}\n")
+    assert problem == (
+        f"a.yaml:2:7 kind: got {got} of {engine}, whose rules podberth does not read or convert, want a GPUPolicy, "
+        "ValidatingAdmissionPolicy or MutatingAdmissionPolicy; write the rules in CEL (docs/convert.md, "
+        "From Kyverno or Gatekeeper)"
+    )
+
+
 def test_another_version_of_the_policy_is_refused() -> None:
     assert problems_of(GOOD.replace("v1alpha1", "v2")) == [
         "a.yaml:1:13 apiVersion: got 'podberth.io/v2', want 'podberth.io/v1alpha1'"

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--search",
         metavar="WORD",
         nargs="+",
-        help="print the sections that have all of these words, or the rarest of them, as PAGE#SECTION, best first",
+        help="print the sections that answer a question or have these words, as PAGE#SECTION, best first",
     )
     parser.add_argument("--list", action="store_true", help="print the names of all pages")
 

@@ -7,7 +7,7 @@ from ..files.first_policy import KINDS, start
 from ..files.library import copy, named, schema, shipped, to_copy
 from ..kube.yaml_text import as_yaml
 from .exitcodes import ExitCode
-from .output import write_text
+from .output import talk, write_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
             width = max(len(each.name) for each in library)
             lines = [f"{each.name:{width}}  {'on ' if each.on else 'off'}  {each.description}" for each in library]
         case "show":
-            lines = ["---\n".join(named(arguments.name).texts).rstrip("\n")]
+            found = named(arguments.name)
+            if found.name != arguments.name:
+                talk([f"policies: {arguments.name} is in the file of {found.name}"])
+            lines = ["---\n".join(found.texts).rstrip("\n")]
         case "copy":
             chosen = [to_copy(name) for name in arguments.names]  # a wrong name copies nothing
             lines = [str(copy(each, arguments.directory)) for each in chosen]

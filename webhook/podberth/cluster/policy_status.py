@@ -77,7 +77,11 @@ def entries_condition(document: Document, verdict: Verdict, known: Entries) -> d
     unread = [text for kind in wanted if isinstance(text := known[kind], str)]
     if lacking:
         got = f"scope All, and the {' and the '.join(lacking)} sends pods with GPUs and of gangs only"
-        status, reason, message = "False", "NoEntry", f"{got}; add the component all-pods (docs/policy.md, Scope)"
+        status, reason, message = (
+            "False",
+            "NoEntry",
+            f"{got}; add the component all-pods (docs/policy.md, Scope, and what is left alone)",
+        )
     elif unread:
         status, reason, message = "Unknown", "NotRead", unread[0]
     else:

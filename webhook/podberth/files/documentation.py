@@ -22,9 +22,30 @@ _MOST_FOUND: Final = 5
 """The most sections that a message names."""
 _LINK: Final = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 """A relative link in Markdown: the path, and the anchor behind it."""
-_FOR_CONTRIBUTORS: Final = ("adr/", "precision")
-"""How the names of pages begin that a search puts last."""
+_LAST: Final = ("adr/", "precision", MAP)
+"""How the names of pages begin that a search puts last: those for contributors, and the map, which has no answers."""
+_UNSAID: Final = frozenset(
+    {"a", "do", "does", "how", "i", "is", "my", "of", "the", "to", "what", "which", "who", "why"}
+)
+"""The words of a question that say nothing about its subject."""
+_SAME: Final = (
+    ("budget", "limit", "bound"),
+    ("deny", "denied", "refuse", "reject"),
+    ("disable", "off", "stop"),
+    ("exclude", "exempt"),
+    ("expensive", "cost", "price"),
+    ("expire", "renew"),
+    ("migrate", "convert"),
+    ("permission", "privilege", "rbac", "right"),
+    ("remove", "uninstall", "delete"),
+    ("wait", "pending"),
+)
+"""Words that questions and pages have for one thing."""
+_QUESTION: Final = re.compile(r"^\| (?P<question>.+?) \| (?P<answers>.+) \|$", re.MULTILINE)
+"""A row of the map."""
 _HEADING: Final = re.compile(r"(#+) (.+)")
+_WHOLE_TITLE: Final = 0.3
+"""How much better a section counts if the words are its whole title."""
 _ENDING: Final = re.compile(r"(?<=\w{4})(ies|es|s|e|y|ing|ed)$", re.IGNORECASE)
 """The end of a word that other forms of it may lack."""
 
@@ -35,12 +56,14 @@ class Found(NamedTuple):
     places: list[str]
     """PAGE#SECTION."""
     complete: bool
-    """Whether each has all the words."""
+    """Whether a section has all the words."""
 
 
 class _Section(NamedTuple):
     place: str
     title: str
+    context: str
+    """The name of the page, and the questions of the map that the section answers."""
     text: str
 
 
@@ -52,56 +75,88 @@ def names() -> tuple[str, ...]:
 def page(name: str) -> str:
     """Return the Markdown of a page, or of one section, with the sections below it.
 
-    ``name`` is a page's name, or its path as messages and pages have it (docs/status.md). After "#" follows the anchor
-    or the title of a section.
+    ``name`` is a page's name, or its path as messages and pages have it (docs/status.md). After "#" or ", " follows the
+    anchor or the title of a section, as messages have it (docs/status.md, Let through).
 
     Raises:
         UsageError: there is no such page or section; the message has the most similar name, and its pages.
     """
-    path, _, section = name.partition("#")
+    path, _, section = name.replace(", ", "#", 1).partition("#")
     known = names()
     short = path.removeprefix("docs/").removesuffix(".md")
     if short not in known:
-        near = did_you_mean(short, known) or _found_in(short)
+        near = did_you_mean(short, known) or found_in(short)
         raise UsageError(f"docs: got {path!r}, want a page that `podberth docs` names{near}")
     text = _read(short)
     return absolute(_section(text, section, short) if section else text, short, _repository())
 
 
 def search(words: str) -> Found:
-    """Return the sections whose title or text has all the words; if none has, a few with the rarest of them.
+    """Return the sections with all of the words, and the best few besides, the best first.
 
-    A section does not count with the words of the sections below it, but with the name of its page. A word may be the
-    beginning of a longer one, its plural or another form (rotate, rotation); case does not matter. Titles with most of
-    the words come first, of these the shortest; then the sections in which the words occur most often. What is
-    for contributors comes last.
+    Words that say nothing, as how or my, do not count. A word may be the beginning of a longer one, its plural or
+    another form (rotate, rotation), or another word for the same (remove, uninstall); case does not matter.
+    A word counts the more, the fewer sections have it and the denser it is in the text, and about twice in a title or
+    in a question of the map. A section does not count with the words of the sections below it. What is for
+    contributors comes last.
     """
-    wanted = [re.compile(rf"(?<!\w){re.escape(_ENDING.sub('', each))}", re.IGNORECASE) for each in words.split()]
+    wanted = [_pattern(each) for each in map(_bare, words.lower().split()) if each and each not in _UNSAID]
     sections = list(_sections()) if wanted else []
-    having = [[bool(each.search(section.text)) for each in wanted] for section in sections]
-    # How much a word says: nothing if every section has it.
-    weights = [log(len(sections) / max(1, sum(column))) for column in zip(*having, strict=True)]
-    scores = [sum(weight for weight, has in zip(weights, row, strict=True) if has) for row in having]
+    having = [[bool(each.search("\n".join(section))) for each in wanted] for section in sections]
     everywhere = any(map(all, having))
+    # How much a word says: the more, the fewer sections have it.
+    weights = [log(1 + len(sections) / max(1, sum(column))) for column in zip(*having, strict=True)]
+    usual = sum(len(section.text) for section in sections) / max(1, len(sections))
     found = []
-    for section, row, score in zip(sections, having, scores, strict=True):
-        if all(row) if everywhere else score > 0:
-            titled = sum(bool(each.search(section.title)) for each in wanted)
-            length = len(set(re.findall(r"\w+", section.title))) if titled else 0
-            often = sum(len(each.findall(section.text)) for each in wanted)
-            found.append((section.place.startswith(_FOR_CONTRIBUTORS), -score, -titled, length, -often, section.place))
-    places = list(dict.fromkeys(place for *_, place in sorted(found)))
-    return Found(places if everywhere else places[:_MOST_FOUND], complete=everywhere)
+    for section, row in zip(sections, having, strict=True):
+        score = sum(weight * _fits(each, section, usual) for weight, each in zip(weights, wanted, strict=True))
+        titled = sum(bool(each.search(section.title)) for each in wanted)
+        score *= 1 + _WHOLE_TITLE * titled / len(set(re.findall(r"\w+", section.title)))
+        if score:
+            found.append((section.place.startswith(_LAST), -score, section.place, all(row)))
+    best = enumerate(sorted(found))
+    return Found([place for at, (*_, place, whole) in best if whole or at < _MOST_FOUND], complete=everywhere)
+
+
+def _bare(word: str) -> str:
+    return word.strip("?!.,:;'\"")
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    """Return the expression for a word, its other forms, and the other words for the same."""
+    stem = _ENDING.sub("", word)
+    rows = ({_ENDING.sub("", each) for each in row} for row in _SAME)
+    forms = {stem}.union(*(row for row in rows if stem in row))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(forms)))})", re.IGNORECASE)
+
+
+def _fits(word: re.Pattern[str], section: _Section, usual: float) -> float:
+    """Return how much a section is about a word, from 0 to 2; ``usual`` is the mean length of a section's text."""
+    often = len(word.findall(section.text))
+    in_text = often / (often + 0.5 + 0.7 * len(section.text) / usual)  # BM25's saturation: twice is not double
+    return in_text + (1 if word.search(section.title) else 0.9 if word.search(section.context) else 0)
 
 
 def _sections() -> Iterator[_Section]:
+    questions = _questions()
     for name in names():
         lines = _read(name).splitlines(keepends=True)
         headings = list(_headings(lines))
         ends = [line for line, _, _ in headings[1:]] + [len(lines)]
         for (start, level, title), end in zip(headings, ends, strict=True):
             place = name if level == 1 else f"{name}#{title}"
-            yield _Section(place, f"{name} {lines[start]}".lower(), f"{name}\n{''.join(lines[start:end])}")
+            context = " ".join((name, *questions.get(place, ())))
+            yield _Section(place, lines[start].lstrip("# "), context, "".join(lines[start + 1 : end]))
+
+
+def _questions() -> dict[str, list[str]]:
+    """Return, for each section that the map names, the questions that it answers."""
+    found: dict[str, list[str]] = {}
+    for row in _QUESTION.finditer(_read(MAP)):
+        for link in _LINK.finditer(row["answers"]):
+            place = link[1].removesuffix(".md") + (link[2] or "")
+            found.setdefault(place, []).append(row["question"])
+    return found
 
 
 def absolute(text: str, name: str, repository: str) -> str:
@@ -141,7 +196,7 @@ def _section(text: str, wanted: str, name: str) -> str:
     headings = list(_headings(lines))
     found = next((each for each in headings if each[2] == anchor(wanted)), None)
     if found is None:
-        near = _places(anchor(wanted)) or _found_in(wanted, name)
+        near = _places(anchor(wanted)) or found_in(wanted, name)
         raise UsageError(f"docs: {name}: got no section {wanted!r}{near}")
     start, level, _ = found
     end = next((line for line, depth, _ in headings if line > start and depth <= level), len(lines))
@@ -164,7 +219,7 @@ def _places(wanted: str) -> str:
     return f"; did you mean {' or '.join(places[:_MOST_FOUND])}?" if places else ""
 
 
-def _found_in(words: str, page: str = "") -> str:
+def found_in(words: str, page: str = "") -> str:
     """Return the end of a message: the sections that have the words, those of ``page`` first; empty for none."""
     words = re.sub(r"[-/]", " ", words)
     places, complete = search(words)
@@ -173,7 +228,7 @@ def _found_in(words: str, page: str = "") -> str:
     found = sorted(places, key=lambda each: each.partition("#")[0] != page)
     left = len(found) - _MOST_FOUND
     more = f" and {left} more (podberth docs --search '{words}')" if left > 0 else ""
-    return f"; read {', '.join(found[:_MOST_FOUND])}{more}"
+    return f"; read podberth docs {', '.join(found[:_MOST_FOUND])}{more}"
 
 
 def _headings(lines: list[str]) -> Iterator[tuple[int, int, str]]:

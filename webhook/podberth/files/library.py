@@ -143,15 +143,15 @@ def schema() -> str:
 
 
 def named(name: str) -> Shipped:
-    """Return the shipped policy with a name.
+    """Return the shipped policy with a name, or the one whose file also holds the policy with that name.
 
     Raises:
-        UsageError: no policy has that name; the message contains the nearest name.
+        UsageError: no policy has that name; the message contains the nearest name, or the pages that have the name.
     """
-    library = {each.name: each for each in shipped()}
+    library = _by_name()
     if name not in library:
         wanted = "want a name that `podberth policies list` prints"
-        raise UsageError(f"policies: got {name!r}, {wanted}{did_you_mean(name, library)}")
+        raise UsageError(f"policies: got {name!r}, {wanted}{_near(name, library)}")
     return library[name]
 
 
@@ -159,14 +159,26 @@ def to_copy(name: str) -> Path:
     """Return the folder of the shipped policy, or of the recipe (docs/recipes.md), with a name.
 
     Raises:
-        UsageError: neither has that name; the message contains the nearest name.
+        UsageError: neither has that name; the message contains the nearest name, or the pages that have the name.
     """
     recipes = {file.parent.name: file.parent for file in (documentation.FOLDER / "recipes").glob(f"*/{POLICY}")}
-    folders = recipes | {each.name: each.folder for each in shipped()}
+    folders = recipes | {each: found.folder for each, found in _by_name().items()}
     if name not in folders:
         wanted = "want a name that `podberth policies list` prints, or that of a recipe"
-        raise UsageError(f"policies: got {name!r}, {wanted}{did_you_mean(name, folders)}")
+        raise UsageError(f"policies: got {name!r}, {wanted}{_near(name, folders)}")
     return folders[name]
+
+
+def _by_name() -> dict[str, Shipped]:
+    """Return what is shipped by the names of all policies; a file may hold several."""
+    library = shipped()
+    of_files = {policy.metadata.name: each for each in library for policy in each.policies}
+    return of_files | {each.name: each for each in library}
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about a name that no policy has; lint rules and other names have their pages."""
+    return did_you_mean(name, known) or documentation.found_in(name)
 
 
 def copy(folder: Path, directory: Path) -> Path:

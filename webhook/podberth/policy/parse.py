@@ -28,6 +28,18 @@ from .wording import explain, of_boolean, shown
 # More problems than fit on a screen; an author with still more problems fixes these first
 MAX_PROBLEMS = 50
 _EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to remove its policies"
+# (the start of an apiVersion, the policy engine)
+_ENGINES: Final = (
+    ("kyverno.io/", "Kyverno"),
+    ("policies.kyverno.io/", "Kyverno"),
+    ("templates.gatekeeper.sh/", "Gatekeeper"),
+    ("constraints.gatekeeper.sh/", "Gatekeeper"),
+    ("mutations.gatekeeper.sh/", "Gatekeeper"),
+)
+_NOT_CONVERTED: Final = (
+    f"whose rules podberth does not read or convert, want a {POLICY_KIND}, ValidatingAdmissionPolicy or "
+    "MutatingAdmissionPolicy; write the rules in CEL (docs/convert.md, From Kyverno or Gatekeeper)"
+)
 
 _LONGEST_TAG: Final = 80
 # The characters before a value that has a tag, and the tag's first character; quoted expressions may match, too
@@ -278,6 +290,10 @@ class _Reader:
         named = [content.get(field) or f"no {field}" for field in ("apiVersion", "kind")]
         got = (" " if all(map(content.get, ("apiVersion", "kind"))) else ", ").join(map(str, named))
         path: Path = ("kind",) if "kind" in content else ()
+        engine = next((name for group, name in _ENGINES if str(content.get("apiVersion")).startswith(group)), "")
+        if engine:
+            self.problems.append(positions.problem(file, path, f"got {got} of {engine}, {_NOT_CONVERTED}"))
+            return
         kinds = f"{POLICY_KIND}, {EXCEPTION_KIND} or {NAMESPACED_KIND}"
         wanted = f"{API_VERSION} {kinds}, or a v1 ConfigMap (params)"
         kind, is_ours = str(named[1]), content.get("apiVersion") in (None, API_VERSION)
