@@ -77,11 +77,8 @@ def entries_condition(document: Document, verdict: Verdict, known: Entries) -> d
     unread = [text for kind in wanted if isinstance(text := known[kind], str)]
     if lacking:
         got = f"scope All, and the {' and the '.join(lacking)} sends pods with GPUs and of gangs only"
-        status, reason, message = (
-            "False",
-            "NoEntry",
-            f"{got}; add the component all-pods (docs/policy.md, Scope, and what is left alone)",
-        )
+        page = "docs/policy.md, Scope, and what is left alone"
+        status, reason, message = "False", "NoEntry", f"{got}; add the component all-pods ({page})"
     elif unread:
         status, reason, message = "Unknown", "NotRead", unread[0]
     else:
