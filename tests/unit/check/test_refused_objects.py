@@ -2,7 +2,7 @@
 
 import pytest
 
-from checking import one
+from checking import checked, one
 from refused_objects import CRON_JOB, DEPLOYMENT, JOB, POD, REFUSED, RIGHT, Refused
 
 
@@ -86,3 +86,15 @@ def test_the_pods_of_every_operator_are_checked() -> None:
     head = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n"
     [error] = one(f"{head}  pytorchReplicaSpecs: {{Worker: {worker}}}\n").errors
     assert error.field == "spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].ports[0].containerPort"
+
+
+def test_a_finding_outside_the_templates_is_filed_under_the_nearest_one() -> None:
+    template = "template: {spec: {containers: [{name: c, image: i}]}}"
+    roles = f"{{Master: {{{template}}}, Worker: {{replicass: 2, {template}}}}}"
+    head = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\n"
+    found = {
+        each.path: [warning.field for warning in each.warnings]
+        for each in checked(f"{head}spec: {{pytorchReplicaSpecs: {roles}}}\n").results
+    }
+    at = "spec.pytorchReplicaSpecs"
+    assert found == {f"{at}.Master.template": [], f"{at}.Worker.template": [f"{at}.Worker.replicass"]}
