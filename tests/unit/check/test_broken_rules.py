@@ -14,6 +14,7 @@ apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: a}
 spec:
+  selector: {matchLabels: {a: b}}
   volumeClaimTemplates: [{metadata: {name: data}}]
   template:
     spec:
@@ -31,7 +32,7 @@ SAID = "got dshn, which no volume of the pod has; did you mean dshm?"
 
 def test_a_mount_of_a_volume_that_the_pod_does_not_have_is_an_error_at_its_name() -> None:
     [error] = one(MOUNTS).errors
-    assert (error.field, error.line) == ("spec.template.spec.containers[0].volumeMounts[2].name", 15)
+    assert (error.field, error.line) == ("spec.template.spec.containers[0].volumeMounts[2].name", 16)
     assert error.message == SAID
 
 
@@ -41,7 +42,7 @@ def test_in_a_folder_such_a_mount_is_a_warning_and_a_patch_has_none() -> None:
         assert not any(each.errors for each in results)
         return [[finding.message for finding in each.warnings] for each in results]
 
-    assert found(MOUNTS) == [[SAID]]
+    assert found(MOUNTS) == [[f"{SAID}; only a warning, because another file of the folder may complete it"]]
     assert found(MOUNTS.replace("        image: i\n", "")) == [[]]
 
 
@@ -119,32 +120,46 @@ def test_a_wrong_type_outside_the_template_is_an_error_and_inside_it_is_said_onc
     assert error.message == "got integer, want string"
 
 
-@pytest.mark.parametrize(
-    ("kind", "without", "said"),
-    [
-        ("Job", "      restartPolicy: Never\n", "restartPolicy, want Never or OnFailure"),
-        (
-            "Deployment",
-            '  selector: {matchLabels: {app: a, "${KEY}": b}}\n',
-            "selector, want matchLabels with labels of",
-        ),
-        ("Deployment", ", image: i", "image for container c"),
-    ],
-)
-def test_a_field_that_the_api_server_needs_is_a_warning_unless_the_file_may_be_a_patch(
+WHOLE = [
+    ("Job", "      restartPolicy: Never\n", "restartPolicy, want Never or OnFailure"),
+    ("Deployment", '  selector: {matchLabels: {app: a, "${KEY}": b}}\n', "selector, want matchLabels with labels of"),
+]
+
+
+@pytest.mark.parametrize(("kind", "without", "said"), WHOLE)
+def test_a_field_that_the_api_server_needs_is_an_error_unless_the_file_may_be_a_patch(
     kind: str, without: str, said: str
 ) -> None:
     whole = of(kind, "Never" if kind == "Job" else "Always")
-    result = one(whole.replace(without, ""))
-    [warning] = result.warnings
-    assert (warning.message.startswith(f"got no {said}"), result.errors) == (True, ())
-    assert warning.message.endswith(f": the API server refuses such a {kind}")
-    assert one(whole).warnings == ()
-    patch = whole.replace(without, "").replace(", image: i", "")
-    patch = patch.replace('  selector: {matchLabels: {app: a, "${KEY}": b}}\n', "").replace(
-        "      restartPolicy: Never\n", ""
-    )
-    assert one(patch).warnings == ()
+    [error] = one(whole.replace(without, "")).errors
+    assert error.message.startswith(f"got no {said}")
+    assert error.message.endswith(f": the API server refuses such a {kind}")
+    result = one(whole)
+    assert (result.errors, result.warnings) == ((), ())
+    patch = one(whole.replace(without, "").replace(", image: i", ""))
+    assert (patch.errors, patch.warnings) == ((), ())
+
+
+def test_in_a_folder_an_absent_restart_policy_is_a_warning_and_an_absent_selector_that_of_a_patch() -> None:
+    def found(kind: str, without: str) -> list[str]:
+        text = of(kind, "Never" if kind == "Job" else "Always").replace(without, "")
+        [result] = check(replace(read("a.yaml", text), found=True), shipped(), CheckSettings(), ()).results
+        assert result.errors == ()
+        return [each.message for each in result.warnings]
+
+    job, deployment = (found(kind, without) for kind, without, _ in WHOLE)
+    why = "only a warning, because another file of the folder may complete it"
+    assert job == [f"got no restartPolicy, want Never or OnFailure: the API server refuses such a Job; {why}"]
+    assert deployment == []
+
+
+def test_an_absent_image_is_a_warning_because_a_webhook_may_add_it() -> None:
+    result = one(of("Deployment", "Always").replace(", image: i", ""))
+    assert result.errors == ()
+    why = "only a warning, because a webhook or another file may add it"
+    assert [each.message for each in result.warnings] == [
+        f"got no image for container c: the API server refuses such a Deployment; {why}"
+    ]
 
 
 def test_a_schedule_that_the_api_server_cannot_parse_is_an_error() -> None:

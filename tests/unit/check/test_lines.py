@@ -86,6 +86,7 @@ SET = """apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: s}
 spec:
+  selector: {matchLabels: {a: b}}
   template:
     metadata:
       labels: {a: b}
@@ -103,7 +104,7 @@ spec:
 
 def test_what_a_policy_says_about_some_container_is_at_the_request_and_not_at_the_first_element_that_it_reads() -> None:
     [warning] = [each for each in one(SET).warnings if each.policy == "idle-guard"]
-    assert (warning.field, warning.line) == ("spec.template.spec.containers[1].resources.limits[nvidia.com/gpu]", 16)
+    assert (warning.field, warning.line) == ("spec.template.spec.containers[1].resources.limits[nvidia.com/gpu]", 17)
 
 
 SHARED = """apiVersion: v1

@@ -5,7 +5,7 @@ from checking import checked, one
 REFUSED = {
     "limits: {nvidia.com/gpu: EIGHT}": (
         "limits[nvidia.com/gpu]",
-        'got "EIGHT", want a quantity such as 2, 500m or 10Gi',
+        'got "EIGHT", want a whole number of devices',
     ),
     "limits: {nvidia.com/gpu: -1}": ("limits[nvidia.com/gpu]", 'got "-1", want a whole number of devices'),
     "limits: {nvidia.com/gpu: 1500m}": ("limits[nvidia.com/gpu]", 'got "1500m", want a whole number of devices'),

@@ -24,6 +24,7 @@ kind: Deployment
 metadata: {name: d}
 spec:
   replica: 2
+  selector: {matchLabels: {a: b}}
   template:
     spec:
       containers:
@@ -61,17 +62,19 @@ def test_the_fields_around_a_template_are_checked_too() -> None:
 @pytest.mark.parametrize(
     ("version", "kind", "spec", "field"),
     [
-        ("apps/v1", "StatefulSet", "{volumeClaimTemplates: [{specs: {}}], template: TEMPLATE}", "specs"),
-        ("apps/v1", "DaemonSet", "{updatestrategy: {}, template: TEMPLATE}", "updatestrategy"),
-        ("apps/v1", "ReplicaSet", "{paused: true, template: TEMPLATE}", "paused"),
+        ("apps/v1", "StatefulSet", "{SELECTOR, volumeClaimTemplates: [{specs: {}}], template: TEMPLATE}", "specs"),
+        ("apps/v1", "DaemonSet", "{SELECTOR, updatestrategy: {}, template: TEMPLATE}", "updatestrategy"),
+        ("apps/v1", "ReplicaSet", "{SELECTOR, paused: true, template: TEMPLATE}", "paused"),
         ("batch/v1", "Job", "{completion: 2, template: TEMPLATE}", "completion"),
         ("batch/v1", "CronJob", "{shedule: '* * * * *', jobTemplate: {spec: {template: TEMPLATE}}}", "shedule"),
         ("v1", "ReplicationController", "{strategy: {}, template: TEMPLATE}", "strategy"),
     ],
 )
 def test_each_kind_of_kubernetes_has_its_own_fields(version: str, kind: str, spec: str, field: str) -> None:
-    template = "{spec: {containers: [{name: c, image: i}]}}"
-    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec.replace('TEMPLATE', template)}\n"
+    template = "{spec: {restartPolicy: POLICY, containers: [{name: c, image: i}]}}"
+    spec = spec.replace("SELECTOR", "selector: {matchLabels: {a: b}}").replace("TEMPLATE", template)
+    spec = spec.replace("POLICY", "Always" if version == "apps/v1" else "Never")
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
     [error] = one(text).errors
     assert error.message.startswith(f"got {field}, which a ")
 

@@ -238,3 +238,16 @@ def test_what_is_no_pod_is_reported_and_is_a_usage_error(
 def test_what_is_not_there_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *arguments]) == 2
     assert capsys.readouterr().err.startswith("podberth: ")
+
+
+def test_what_the_api_server_refuses_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pod = tmp_path / "pod.yaml"
+    text = Path(POD).read_text(encoding="utf-8")
+    pod.write_text(text.replace("metadata:", "metadata:\n  annotations: {a b: c}", 1), encoding="utf-8")
+    main(["explain", str(pod), *ONE])
+    said = [line for line in capsys.readouterr().err.splitlines() if "refuse" in line]
+    line = text.partition("metadata:")[0].count("\n") + 2
+    what = "metadata.annotations[a b]: got 'a b', want a key such as app or example.com/app"
+    assert said == [f"podberth: {pod}:{line}: the API server would refuse this Pod: {what}"]
+    main(["explain", POD, *ONE])
+    assert "refuse" not in capsys.readouterr().err

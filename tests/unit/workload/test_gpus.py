@@ -362,7 +362,7 @@ def test_an_amount_that_is_no_count_is_a_problem_at_its_place() -> None:
     facts = gpu_facts(document)
     assert facts.kind == "none"
     assert facts.problems == (
-        'spec.containers[1].resources.limits[nvidia.com/gpu]: got "$GPUS", want a quantity such as 2, 500m or 10Gi',
+        'spec.containers[1].resources.limits[nvidia.com/gpu]: got "$GPUS", want a whole number of devices',
         'spec.initContainers[0].resources.limits[nvidia.com/gpu]: got "500m", want a whole number of devices',
     )
 

@@ -1,4 +1,4 @@
-"""Finds values of a wrong type and invalid quantities in a pod template, each with the path in the document."""
+"""Finds values in a pod template that have a wrong type or that the API server refuses, each with its path."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -7,8 +7,9 @@ from ..kinds.forms import find
 from ..kube.paths import Path
 from ..workload.projection import place_of
 from ..workload.templates import Template
-from .numbers import advice, is_placeholder, refused
+from .numbers import advice, is_placeholder
 from .place import steps_of
+from .pod_refusals import refused
 from .result import shown
 
 # Operators may add containers that their templates lack; Kubernetes' own controllers add none
@@ -20,8 +21,8 @@ _BUILT_IN: Final = frozenset(
 def misshapen(template: Template, api_version: str, *, named: bool) -> Iterator[tuple[str, Path]]:
     """Yield (message, path) for each error in a template; ``api_version`` is the document's apiVersion.
 
-    Quantities are checked only if all types are right, and the number of containers only if all quantities are right,
-    too. ``named`` says whether the user named the file: a file of a folder may be a patch, which has no containers.
+    Values are checked only if all types are right, and the number of containers only if all values are right, too.
+    ``named`` says whether the user named the file: a file of a folder may be a patch, which has no containers.
     """
     found: list[tuple[str, Path]] = []
     unfilled: dict[str, Path] = {}

@@ -1,20 +1,15 @@
-"""Finds placeholders in place of numbers in manifests, and integers and quantities that no API server accepts.
+"""Finds placeholders in place of numbers in manifests, and integers that no API server accepts.
 
 A placeholder in a name or an image does not affect a decision; a placeholder in a number makes every decision on the
 pod worthless.
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ..kinds.dossiers import DOSSIERS
 from ..kube import mishaps
-from ..kube.object_names import is_qualified
 from ..kube.paths import Path
-from ..kube.pod import containers, repeated_names, spec
-from ..kube.quantity import parse_count, parse_quantity
-from ..kube.unchecked import mapping_at, text_at
 from ..kube.walk import values
 
 # One placeholder: $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@.
@@ -30,8 +25,9 @@ _PLACEHOLDER: Final = re.compile(
 # The message of workload.gangs about a role whose number of pods cannot be read
 _QUOTED: Final = re.compile(r'^roles: got "([^"]+)" for a number of pods')
 _PART: Final = re.compile(_ONE)
-# A name with a placeholder in it, or words in capitals, as in "FILLED BY THE OPERATOR": no valid name has them.
-_IN_A_NAME: Final = re.compile(rf".*{_ONE}.*|[A-Z]+(?:[ _-][A-Z]+)*", re.DOTALL)
+# A name with a placeholder in it, such as MODEL_NAME-web, or words in capitals, as in "FILLED BY THE OPERATOR": no
+# valid name has them.
+_IN_A_NAME: Final = re.compile(rf".*(?:{_ONE}|[A-Z]{{2,}}(?:_[A-Z]+)+).*|[A-Z]+(?:[ _-][A-Z]+)*", re.DOTALL)
 # The int32 and int64 fields that define the number and order of pods, for every kind in the workload table
 _NUMBERS: Final = frozenset(
     {
@@ -55,11 +51,6 @@ _NUMBERS: Final = frozenset(
 QUANTITY_HOLDERS: Final = frozenset({("limits",), ("requests",)})
 """The last step of a path to quantities by resource, as a path."""
 
-# validation.go, IsNativeResource: amounts of other resources are whole
-_NATIVE_DOMAIN: Final = "kubernetes.io/"
-# The native names, besides huge pages: validation.go, validateContainerResourceName; helpers.go,
-# IsStandardContainerResourceName
-_STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 # Integers of the API are int32 and int64: apimachinery reads no others
 _INT64: Final = 2**63
 _SHOWN: Final = 10**30
@@ -165,58 +156,3 @@ def place_of_number(document: dict[str, Any], message: str) -> Path:
 
 def _is_number(path: Path) -> bool:
     return path[-1] in _NUMBERS or path[-2:-1] in QUANTITY_HOLDERS
-
-
-def refused(pod: dict[str, Any], own: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield (path, problem) for each name and each quantity in a pod that the API server would refuse.
-
-    The names of containers, resources and volumes are checked; the volumes are those of ``own``, the pod with only the
-    fields that the document states. Source: validateContainers, validateResourceName, ValidateResourceQuantityValue,
-    ValidateVolumes and validateEmptyDirVolumeSource (kubernetes pkg/apis/core/validation).
-    """
-    for container in repeated_names(pod):
-        got = container.name or "no name"
-        yield (*container.path, "name"), f"got {got} for two containers, want a name for each"
-    for container in containers(pod):
-        resources = container.body.get("resources") or {}
-        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
-        # The API server sets an absent request to the limit, whose amount is checked already.
-        asked = {resource: amount for resource, amount in requests.items() if amount != limits.get(resource)}
-        for holder, amounts in (("limits", limits), ("requests", asked)):
-            for resource, amount in amounts.items():
-                is_whole = "/" in resource and _NATIVE_DOMAIN not in resource
-                if wrong := _wrong_name(resource) or wrong_amount(amount, is_whole=is_whole):
-                    yield (*container.path, "resources", holder, resource), wrong
-    names: set[str] = set()
-    for at, volume in enumerate(spec(own).get("volumes") or ()):
-        path = ("spec", "volumes", at)
-        name = text_at(volume, "name")
-        if name in names:
-            yield (*path, "name"), f"got {name:.63} for two volumes, want a name for each"
-        names |= {name} - {""}
-        directory = mapping_at(volume, "emptyDir")
-        if wrong := wrong_amount(directory.get("sizeLimit")):
-            yield (*path, "emptyDir", "sizeLimit"), wrong
-
-
-def _wrong_name(resource: str) -> str:
-    """Return the problem of a resource's name, with a name to use instead; empty if the API server accepts the name."""
-    if is_qualified(resource):
-        is_known = "/" in resource or resource in _STANDARD or resource.startswith("hugepages-")
-        if is_known or is_filled_in_later(resource):
-            return ""
-        want = "nvidia.com/gpu" if resource.lower() in ("gpu", "gpus") else "one with a domain, such as nvidia.com/gpu"
-        return f"got the resource {resource:.80}, which is none of Kubernetes' own, want {want}"
-    plain = resource.replace("+", ".")
-    want = plain if is_qualified(plain) else "a name such as nvidia.com/gpu"
-    return f"got the resource {resource:.80}, which is no name for the API server, want {want}"
-
-
-def wrong_amount(amount: object, *, is_whole: bool = False) -> str:
-    """Return the problem of a resource's quantity; empty if the quantity is valid. Null means zero."""
-    try:
-        if amount is None or (parse_count(amount) if is_whole else parse_quantity(amount)) >= 0:
-            return ""
-    except ValueError as error:
-        return str(error)
-    return f"got {amount!s:.60}, want 0 or more"

@@ -47,7 +47,7 @@ from .place import field_of, named_path, place_in, reads_of, without_field
 from .removed_versions import removed_version
 from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
 from .sources import Document, Source, SourceFile
-from .template_paths import all_inside, apart, innermost, is_of
+from .template_paths import all_inside, apart, innermost, of_each
 from .unknown_fields import UnknownField, first_of, unknown_fields_in
 from .unknown_kinds import why_without_pods
 
@@ -213,17 +213,17 @@ class _Object:
         unknown = self._unknown(found)
         expand = [self._unfilled(unfilled)] if unfilled else []
         results: list[Result] = []
-        separate = apart(found)
+        separate, inside = apart(found), of_each((path for path, _ in (*unfilled, *wrong, *filled_later)), found)
         for index in range(len(found)):
             template = found[index]
-            errors = [self._finding(message, path) for path, message in wrong if is_of(path, index, found)]
-            if any(is_of(path, index, found) for path, _ in unfilled):
+            errors = [self._finding(message, path) for path, message in wrong if path in inside[index]]
+            if any(path in inside[index] for path, _ in unfilled):
                 # One finding for the document, at the first such template: it lists the placeholders of all templates.
                 errors, expand = [*expand, *errors], []
                 if not errors:
                     results.append(self._result(template.path, "skipped"))
                     continue
-            later = [self._finding(message, path) for path, message in filled_later if is_of(path, index, found)][:1]
+            later = [self._finding(message, path) for path, message in filled_later if path in inside[index]][:1]
             if later and not errors:
                 results.append(self._result(template.path, "skipped", notes=tuple(later)))
                 continue
@@ -258,15 +258,15 @@ class _Object:
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
         """Yield the results with the problems of the workload's groups added as warnings.
 
-        A problem is added to the result of the template that has the problem's path, else to the first result.
+        A problem is added to the result of the template that has the problem's path, else of the nearest template.
         No problems are added for a Pod, whose review reports the problems, or if a template could not be decided on.
         """
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":
             yield from results
             return
         wrong = wrong_in_workload(self.source.content, self._made, self.namespace, self.snapshot)
-        for index, result in enumerate(results):
-            mine = [self._finding(each.message, each.path) for each in wrong if is_of(each.path, index, found)]
+        for inside, result in zip(of_each((each.path for each in wrong), found), results, strict=True):
+            mine = [self._finding(each.message, each.path) for each in wrong if each.path in inside]
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:

@@ -4,7 +4,8 @@ A template may be inside another template, and two templates may have one path.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
 from ..kube.patch import Patch
 from ..kube.paths import Path, pointer
@@ -33,14 +34,23 @@ def _inside(path: Path, template: Template) -> bool:
     return path[: len(template.path)] == template.path
 
 
-def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
-    """Return whether the template at ``index`` in ``found`` contains a path; a template inside it may contain it, too.
-
-    A path outside all templates belongs to the first template.
-    """
-    return _inside(path, found[index]) or not (index or any(_inside(path, template) for template in found))
+def of_each(paths: Iterable[Path], found: Sequence[Template]) -> list[set[Path]]:
+    """Return, for each template, those of the paths that it contains; a path outside all belongs to the nearest."""
+    paths_of: list[set[Path]] = [set() for _ in found]
+    for path in paths:
+        for index in [at for at, each in enumerate(found) if _inside(path, each)] or [innermost(path, found)]:
+            paths_of[index].add(path)
+    return paths_of
 
 
 def innermost(path: Path, found: Sequence[Template]) -> int:
-    """Return the index of the innermost template that contains a path; 0 (the first template) if no template does."""
-    return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
+    """Return the index of the innermost template that contains a path; without one, of the nearest.
+
+    The nearest template shares the most steps with the path, as the template of a worker group does with the group's
+    ``replicas``; of several, it is the first.
+    """
+
+    def shared(index: int) -> int:
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, found[index].path, strict=False)))
+
+    return max(range(len(found)), key=lambda index: (_inside(path, found[index]), shared(index)))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ..admission.creation import DEFAULT_NAMESPACE, request_of
@@ -17,6 +17,7 @@ from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..admission.unlabelled import judging_unlabelled, unlabelled_text
 from ..cel.trace import Tracer
+from ..check.broken_rules import refusals
 from ..check.result import by_namespace
 from ..check.sources import of_documents
 from ..check.surroundings import assumed, surroundings, with_assumed, within
@@ -28,6 +29,7 @@ from ..kube.documents import PositionedDocument, load_documents
 from ..kube.patch import apply
 from ..kube.paths import Path as FieldPath
 from ..kube.positions import render_path
+from ..kube.schema import workload_type
 from ..kube.unchecked import text_at
 from ..native.documents import Located, is_native, others_of
 from ..native.judge import NativeJudge, Surroundings
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 MOST_PODS: Final = 100
 """The maximum number of pods in a file; the explanation of one takes 15 ms and 20 kB of text."""
 _MOST_KINDS: Final = 5
+_MOST_REFUSALS: Final = 2  # the first is shown, the second says that there are more
 _LONGEST_KIND: Final = 80
 _PIPED = 160
 """The width in columns if the output is no terminal: wider than other text, so that trees of expressions stay
@@ -116,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     found = [*objects_alone, *(_explained(*place, snapshot, cluster, choice) for place in places)]
     found.sort(key=lambda each: each.line)
-    talk(_unlabelled(found))
+    talk([*_refused(places, file, snapshot), *_unlabelled(found)])
     if arguments.output == "json":
         write_text(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
     else:
@@ -138,6 +141,21 @@ def _unlabelled(found: Iterable[ExplainedPod]) -> list[str]:
     return [
         unlabelled_text(*each) for each in by_namespace((each.namespace, each.unlabelled) for each in found).items()
     ]
+
+
+def _refused(places: Sequence[tuple[PositionedDocument, Template]], file: str, snapshot: Snapshot) -> Iterator[str]:
+    """Yield a line for each object that the API server would refuse, whatever policies decide about its pods."""
+    for _, group in groupby(places, lambda place: id(place[0])):
+        documents, found = zip(*group, strict=True)
+        document = documents[0].document
+        wrong = list(islice(dict.fromkeys(refusals(document, found, snapshot.environment.schema)), _MOST_REFUSALS))
+        if wrong:
+            path, message = wrong[0]
+            line = documents[0].positions.key(path).line
+            more = "; podberth check says what else" if len(wrong) > 1 else ""
+            pods = "" if workload_type(document) else " or its pods"
+            what = f"the API server would refuse this {document.get('kind')}{pods}"
+            yield f"{file}:{line}: {what}: {render_path(path)}: {message}{more}"
 
 
 @dataclass(slots=True)

@@ -96,9 +96,13 @@ def parse_count(value: object) -> int:
         return int(value)
     if type(value) is int and 0 <= value <= _LARGEST.numerator:
         return value
-    amount = parse_quantity(value)
+    want = f"got {_shown(value)}, want a whole number of devices"
+    try:
+        amount = parse_quantity(value)
+    except ValueError as error:
+        raise ValueError(want) from error
     if amount.denominator != 1 or amount < 0:
-        raise ValueError(f"got {_shown(value)}, want a whole number of devices")
+        raise ValueError(want)
     return int(amount)
 
 

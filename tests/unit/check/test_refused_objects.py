@@ -1,0 +1,100 @@
+"""What the API server refuses is an error at its field, and what its defaults repair or somebody fills in is none."""
+
+import pytest
+
+from checking import checked, one
+from refused_objects import CRON_JOB, DEPLOYMENT, JOB, POD, REFUSED, RIGHT, Refused
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case.field}: {case.said[:20]}")
+def test_a_value_that_the_api_server_refuses_is_an_error_at_its_field(case: Refused) -> None:
+    [error] = one(case.text).errors
+    assert error.field == case.field
+    assert error.message.startswith(case.said)
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_an_object_that_the_api_server_takes_has_no_finding(text: str) -> None:
+    result = one(text)
+    assert (result.errors, result.warnings) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        POD.replace("volumes: []", "volumes: [{name: a}, {name: b, configMap: null}]"),
+        POD.replace("image: i", "image: i, ports: [{containerPort: 1, hostPort: 0}], env: [{name: a.b-c}]"),
+        POD.replace("image: i", "image: i, resources: {requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1000m}}"),
+        POD.replace("name: a}", "name: '{{ name }}', labels: {'<key>': '$VALUE'}}").replace(
+            "name: c", "name: POD_NAME"
+        ),
+        POD.replace("name: a}", "name: olm-MODEL_TAG-a}"),
+        POD.replace("tolerations: []", "tolerations: [{operator: Exists}, {key: '${KEY}', value: <value>}]"),
+        POD.replace("image: i", "image: i, ports: [{containerPort: 1, name: $A}, {containerPort: 2, name: $A}]"),
+        JOB.replace("spec:\n  template", "spec:\n  completionMode: Indexed\n  template"),
+        CRON_JOB.replace("name: a}", "name: '{{ .Release.Name }}-{{ a name that is longer than it will be }}'}"),
+        DEPLOYMENT.replace("Deployment", "StatefulSet").replace(
+            "spec: {containers", "spec: {hostname: a.b, containers"
+        ),
+    ],
+)
+def test_defaults_and_placeholders_are_no_errors(text: str) -> None:
+    assert one(text).errors == ()
+
+
+JOB_SET = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: a}
+spec:
+  replicatedJobs:
+  - name: w
+    template:
+      spec:
+        backoffLimit: -1
+        parallelism: 2
+        template:
+          spec:
+            restartPolicy: Always
+            volumes: [{name: v}]
+            containers: [{name: c, image: i, volumeMounts: [{name: w, mountPath: /a}]}]
+"""
+
+
+def test_a_job_of_a_job_set_is_checked_as_a_job_with_the_defaults_of_job_sets() -> None:
+    job = "spec.replicatedJobs[0].template.spec"
+    assert [(each.field, each.message) for each in one(JOB_SET).errors] == [
+        (job, "got no completions, want the number of pods: the API server refuses an Indexed Job without it"),
+        (f"{job}.backoffLimit", "got -1, want 0 or more"),
+        (
+            f"{job}.template.spec.restartPolicy",
+            "got Always, want Never or OnFailure: a JobSet runs its pods to their end",
+        ),
+        (f"{job}.template.spec.containers[0].volumeMounts[0].name", "got w, which no volume of the pod has"),
+    ]
+
+
+def test_an_object_that_another_wraps_is_checked_as_by_itself() -> None:
+    wrapped = JOB.replace("spec:\n  template", "spec:\n  parallelism: -1\n  template").replace("\n", "\n      ")
+    head = "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nmetadata: {name: a_b}\nspec:\n  components:\n"
+    errors = one(f"{head}  - template:\n      {wrapped.rstrip()}\n").errors
+    assert [each.field for each in errors] == ["metadata.name", "spec.components[0].template.spec.parallelism"]
+
+
+def test_the_pods_of_every_operator_are_checked() -> None:
+    worker = "{replicas: 1, template: {spec: {containers: [{name: c, image: i, ports: [{containerPort: 0}]}]}}}"
+    head = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec:\n"
+    [error] = one(f"{head}  pytorchReplicaSpecs: {{Worker: {worker}}}\n").errors
+    assert error.field == "spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].ports[0].containerPort"
+
+
+def test_a_finding_outside_the_templates_is_filed_under_the_nearest_one() -> None:
+    template = "template: {spec: {containers: [{name: c, image: i}]}}"
+    roles = f"{{Master: {{{template}}}, Worker: {{replicass: 2, {template}}}}}"
+    head = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\n"
+    found = {
+        each.path: [warning.field for warning in each.warnings]
+        for each in checked(f"{head}spec: {{pytorchReplicaSpecs: {roles}}}\n").results
+    }
+    at = "spec.pytorchReplicaSpecs"
+    assert found == {f"{at}.Master.template": [], f"{at}.Worker.template": [f"{at}.Worker.replicass"]}
