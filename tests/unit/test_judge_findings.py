@@ -76,6 +76,15 @@ def test_no_repository_is_in_two_sets() -> None:
     assert of_threads(MANIFESTS) == {"threads"}, "a thread may be of a repository whose files are in another set"
 
 
+def test_each_block_of_a_thread_has_the_trouble_of_the_thread() -> None:
+    rows = MANIFESTS.with_name("threads.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    said = {(repository, path): says for repository, path, _, says in (row.split("\t") for row in rows)}
+    assert len(rows) == len(said)
+    assert said.keys() == {place for place, name in sets(MANIFESTS).items() if name == "threads"}
+    known = {"said", "said with nodes", "said since", "not said", "not visible", "no trouble"}
+    assert {*said.values()} == known
+
+
 def test_findings_are_counted_by_policy_and_verdict() -> None:
     counts = Counter({("a", "useful"): 2, ("a", "new"): 1, ("", "wrong"): 1})
     assert list(table(counts)) == [
