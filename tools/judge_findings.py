@@ -5,10 +5,10 @@
     .venv/bin/python tools/judge_findings.py FOLDER --optional               # what optional policies say and write
 
 FOLDER holds the manifests of tests/precision/manifests.tsv as OWNER+NAME/PATH; tests/precision/README.md says how to
-get them, and what the sets are that ``--set`` chooses from. Each finding is printed with its document, its topologies
-and its verdict, or ``new`` where nobody has judged it. ``lost`` is a finding that was judged useful, is not recorded as
-gone, and does not come any more on a manifest that FOLDER holds. Then the counts of each policy. Exits with 1 if a
-finding is new, wrong or lost.
+get them, and what the sets are that ``--set`` chooses from; those of the set ``threads`` cannot be got. Each finding is
+printed with its document, its topologies and its verdict, or ``new`` where nobody has judged it. ``lost`` is a finding
+that was judged useful, is not recorded as gone, and does not come any more on a manifest that FOLDER holds. Then the
+counts of each policy. Exits with 1 if a finding is new, wrong or lost.
 
 With ``--optional`` the lists are optional.tsv and optional.jsonl, five optional policies are asked and no others, and
 each write is a finding: its words are ``writes:`` and the reason, without the number of nodes that it prefers.
@@ -38,6 +38,8 @@ OPTIONAL: Final = (
 VERDICTS: Final = ("useful", "noise", "wrong", "new", "lost")
 WITHOUT: Final = "none"
 """The topology of a run without nodes."""
+THREAD: Final = "thread"
+"""What stands for the commit of a block of YAML in a thread of issues, which no command gets."""
 
 
 class Found(NamedTuple):
@@ -67,6 +69,9 @@ def main(arguments: Sequence[str] | None = None, judgements: Path | None = None,
     options = _options(arguments, manifests)
     judgements = judgements or (JUDGEMENTS.with_name("optional.jsonl") if options.optional else JUDGEMENTS)
     chosen = {place for place, name in sets(manifests).items() if options.set in {None, name}}
+    if options.set in of_threads(manifests) and not any(has(options.folder, *place) for place in chosen):
+        print(f"{options.set}: got none of its blocks of threads, which no command gets", file=sys.stderr)
+        return 2
     judged = verdicts(judgements)
     found: dict[Found, set[str]] = {}
     notes: set[Found] = set()
@@ -91,8 +96,21 @@ def main(arguments: Sequence[str] | None = None, judgements: Path | None = None,
 
 def sets(file: Path) -> dict[tuple[str, str], str]:
     """Return the set of each listed manifest, by repository and path."""
-    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()[1:]]
-    return {(repository, path): name for repository, _, path, _, name in rows}
+    return {(repository, path): name for repository, _, path, _, name in _rows(file)}
+
+
+def of_threads(file: Path) -> set[str]:
+    """Return the sets that hold blocks of threads."""
+    return {name for _, commit, _, _, name in _rows(file) if commit == THREAD}
+
+
+def _rows(file: Path) -> list[list[str]]:
+    return [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()[1:]]
+
+
+def has(folder: Path, repository: str, path: str) -> bool:
+    """Return whether a folder holds a manifest."""
+    return (folder / repository.replace("/", "+", 1) / path).is_file()
 
 
 def verdicts(file: Path) -> dict[Found, Judgement]:
@@ -126,7 +144,7 @@ def lost(judged: Mapping[Found, Judgement], found: Collection[Found], folder: Pa
         for each, judgement in judged.items()
         if each not in found and judgement.verdict == "useful" and judgement.state != "gone"
         if not judgement.topologies or judgement.topologies & runs
-        if (folder / each.repository.replace("/", "+", 1) / each.path).is_file()
+        if has(folder, each.repository, each.path)
     }
 
 

@@ -15,6 +15,7 @@ from judge_findings import (
     findings,
     lost,
     main,
+    of_threads,
     sets,
     table,
     verdicts,
@@ -67,10 +68,21 @@ def test_each_gang_is_of_a_listed_manifest_and_counts_its_roles(line: str) -> No
 
 
 def test_no_repository_is_in_two_sets() -> None:
-    found = Counter(name for _, name in {(repository, name) for (repository, _), name in sets(MANIFESTS).items()})
+    files = {place: name for place, name in sets(MANIFESTS).items() if name != "threads"}
+    found = Counter(name for _, name in {(repository, name) for (repository, _), name in files.items()})
     more = {"second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"}
     assert found.keys() == {"first", "unseen", *more, "thirteenth", "fourteenth", "fifteenth", "sixteenth"}
-    assert found.total() == len({repository for repository, _ in sets(MANIFESTS)})
+    assert found.total() == len({repository for repository, _ in files})
+    assert of_threads(MANIFESTS) == {"threads"}, "a thread may be of a repository whose files are in another set"
+
+
+def test_each_block_of_a_thread_has_the_trouble_of_the_thread() -> None:
+    rows = MANIFESTS.with_name("threads.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    said = {(repository, path): says for repository, path, _, says in (row.split("\t") for row in rows)}
+    assert len(rows) == len(said)
+    assert said.keys() == {place for place, name in sets(MANIFESTS).items() if name == "threads"}
+    known = {"said", "said with nodes", "said since", "not said", "not visible", "no trouble"}
+    assert {*said.values()} == known
 
 
 def test_findings_are_counted_by_policy_and_verdict() -> None:
@@ -163,6 +175,20 @@ def test_a_finding_on_a_manifest_that_the_folder_lacks_is_not_lost(small: Small)
     small.manifest.unlink()
     small.manifest.with_name("other.yaml").write_text(POD.replace(", imagee: x", ""), encoding="utf-8")
     assert small.run() == 0
+
+
+def test_blocks_of_threads_cannot_be_got_and_the_command_says_so(
+    small: Small, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = small.listed.read_text(encoding="utf-8").splitlines()
+    block = "owner/name\tthread\tissues/7#description-1.yaml\tPod\tthreads"
+    small.listed.write_text("\n".join([*rows, block]), encoding="utf-8")
+    assert small.run("--set", "threads") == 2
+    assert capsys.readouterr().err == "threads: got none of its blocks of threads, which no command gets\n"
+    at_hand = small.folder / "owner+name/issues/7#description-1.yaml"
+    at_hand.parent.mkdir()
+    at_hand.write_text(POD, encoding="utf-8")
+    assert small.run("--set", "threads") == 1, "the finding is new"
 
 
 def test_a_finding_of_another_topology_is_not_lost(tmp_path: Path) -> None:

@@ -63,3 +63,53 @@ def test_nothing_is_said_of_a_live_pod_which_may_have_its_claim_from_before() ->
     facts = within(shipped(), surroundings([file], "default"))
     [result] = check_object(file.sources[0], facts, CheckSettings(), ())
     assert result.warnings == ()
+
+
+def _ending(container: str, pod: str = "", version: str = "v1", image: str = "nvidia/cuda:12.4.1-base") -> list[str]:
+    text = f"apiVersion: {version}\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  {pod}\n  containers:\n"
+    report = checked(f"{text}  - {{name: c, image: {image}{container}}}")
+    return [f"{each.field}: {each.message}" for result in report.results for each in result.warnings]
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ("nvidia/cuda:12.4.1-base", "nvidia/cuda"),
+        ("nvcr.io/nvidia/cuda:12.4.1-base", "nvcr.io/nvidia/cuda"),
+        ("docker.io/library/ubuntu", "docker.io/library/ubuntu"),
+        ("pytorch/pytorch@sha256:00", "pytorch/pytorch"),
+    ],
+)
+def test_an_image_whose_program_is_a_shell_ends_without_a_command(image: str, name: str) -> None:
+    message = f"got {image} without a command: {name} ends at once, and the pod restarts for ever; give it a command"
+    assert _ending("", image=f'"{image}"') == [f"spec.containers[0].image: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("container", "pod"),
+    [
+        (", command: [nvidia-smi, -l]", ""),
+        (", args: [sleep, infinity]", ""),
+        (", stdin: true", ""),
+        (", tty: true", ""),
+        ("", "restartPolicy: OnFailure"),
+        ("", "restartPolicy: Never"),
+    ],
+)
+def test_nothing_is_said_of_a_container_that_waits_or_is_not_started_again(container: str, pod: str) -> None:
+    assert _ending(container, pod) == []
+
+
+@pytest.mark.parametrize("image", ["example.com/nvidia/cuda:1", "nvidia/cuda-sample:1", "ubuntu-desktop", "x"])
+def test_nothing_is_said_of_an_image_that_may_have_a_program(image: str) -> None:
+    assert _ending("", image=f'"{image}"') == []
+
+
+def test_nothing_is_said_where_an_operator_may_add_the_command() -> None:
+    text = """
+apiVersion: kubeflow.org/v1
+kind: Notebook
+metadata: {name: a}
+spec: {template: {spec: {containers: [{name: a, image: ubuntu}]}}}
+"""
+    assert [each for result in checked(text).results for each in result.warnings] == []

@@ -105,6 +105,20 @@ def test_a_duplicate_key_whose_first_value_is_null_loses_nothing() -> None:
             "a: 'é😀'\nb: \"\u2028\"\n\nc: d: e\n",
             (
                 "f.yaml:4:5: this is no YAML: mapping values are not allowed in this context; got : e; "
+                "a field goes into a line of its own, and a text with ': ' in it into quotes"
+            ),
+        ),
+        (
+            "requests: nvidia.com/gpu: 1\n",
+            (
+                "f.yaml:1:25: this is no YAML: mapping values are not allowed in this context; got : 1; "
+                "a field goes into a line of its own, and a text with ': ' in it into quotes"
+            ),
+        ),
+        (
+            "message: no GPU: wait\n",
+            (
+                "f.yaml:1:16: this is no YAML: mapping values are not allowed in this context; got : wait; "
                 "a text with ': ' in it needs quotes"
             ),
         ),

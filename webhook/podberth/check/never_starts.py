@@ -1,5 +1,6 @@
-"""Finds what keeps the pod of a template from starting in any cluster, whatever its nodes offer."""
+"""Finds what keeps the pod of a template from starting or running in any cluster, whatever its nodes offer."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,13 @@ from ..kube.unchecked import list_at, text_at
 from ..mutation.affinity import REQUIRED, SELECTOR, impossible
 
 _CLAIMS: Final = ("spec", "resourceClaims")
+# Their Dockerfiles: the program is a shell or an interpreter, which ends without a terminal and without input
+_SHELLS: Final = re.compile(
+    r"(?:(?:docker\.io/)?(?:library/)?(?:alpine|busybox|centos|debian|python|ubuntu)"
+    r"|(?:(?:docker|nvcr)\.io/)?nvidia/cuda|(?:docker\.io/)?pytorch/pytorch)(?=[:@]|$)"
+)
+_UNCHANGED: Final = frozenset({"v1", "apps/v1"})
+"""The versions of the kinds whose pods run what their template says: an operator may add the command itself."""
 
 
 def opposed_requirements(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -22,6 +30,21 @@ def opposed_requirements(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     if both := impossible(draft):
         where = SELECTOR if draft.get(SELECTOR) else REQUIRED
         yield where, f"no node meets both {both}, so the pod never starts; remove one of them"
+
+
+def ends_at_once(pod: Mapping[str, Any], api_version: str) -> Iterator[tuple[Path, str]]:
+    """Yield a problem for each container that ends as soon as it starts, and that the kubelet starts again for ever.
+
+    ``api_version`` is that of the object whose template makes the pod.
+    """
+    if api_version not in _UNCHANGED or text_at(pod, "spec", "restartPolicy") not in ("", "Always"):
+        return
+    for index, container in enumerate(list_at(pod, "spec", "containers")):
+        if not isinstance(container, Mapping) or any(container.get(key) for key in ("command", "args", "stdin", "tty")):
+            continue
+        if found := _SHELLS.match(image := text_at(container, "image")):
+            message = f"got {image} without a command: {found[0]} ends at once, and the pod restarts for ever"
+            yield ("spec", "containers", index, "image"), f"{message}; give it a command"
 
 
 def claims_elsewhere(

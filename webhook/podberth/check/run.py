@@ -30,7 +30,7 @@ from .decided import Decided, decide, unasked
 from .misshapen import misshapen
 from .native_writes import OnPod, on_object, on_pod, wrote_by
 from .natives import Natives
-from .never_starts import claims_elsewhere, opposed_requirements
+from .never_starts import claims_elsewhere, ends_at_once, opposed_requirements
 from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number, without_placeholder_names
 from .other_files import (
     asserts,
@@ -441,7 +441,7 @@ class _Object:
 
     def _never_starts(self, template: Template) -> tuple[Finding, ...]:
         """Return the warnings about what keeps the template's pod from starting, whatever the nodes offer."""
-        found = [*opposed_requirements(template.pod)]
+        found = [*opposed_requirements(template.pod), *ends_at_once(template.pod, self.source.api_version)]
         if self.written and self.source.namespace(""):  # a live pod may have its claim from before
             devices, unsure = self.snapshot.devices, self.settings.namespace
             found += claims_elsewhere(template.pod, self.namespace, devices, unsure)

@@ -14,6 +14,7 @@ from ..kube.walk import values
 from ..workload.kinds import is_known, kinds_of, row_for
 from .misspelt_fields import misspelt_fields
 from .numbers import QUANTITY_HOLDERS
+from .quotas import uncounted
 from .result import shown
 
 # The field by which a PodSpec is recognised
@@ -55,6 +56,8 @@ def why_without_pods(
     for key, value in (("apiVersion", version), ("kind", kind)):
         if not isinstance(value, str) or not value:
             return WithoutPods(f"got {value!r:.60}, want the object's {key}", (key,), is_error=True)
+    for path, said in uncounted(content):
+        return WithoutPods(said, path)
     if is_known(stated):
         is_read = (str(version), str(kind)) in crd_fields() or names_accelerators(content)
         unchecked = f"; nothing of this {kind} is checked" if row_for(stated) else ""

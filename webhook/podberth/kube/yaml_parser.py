@@ -44,6 +44,7 @@ _MOST_COMPARED: Final = 10_000
 _COLON = re.compile(r"[ \t]*:")
 # The text before a syntax error in its line: a key or a dash and a part of the value; a value that begins with a tag
 _VALUE_BEFORE: Final = re.compile(r"(?:[:{,]|^\s*-)[ \t]+[^\s{,]")
+_WORD_BEFORE: Final = re.compile(r":[ \t]+[^\s{},:\"']+$")
 _TAG_BEFORE: Final = re.compile(r"(?:[:{,\[]|^\s*-)[ \t]+(![^\s!]\S{0,80})")
 _UNCLOSED: Final = "this is no YAML: the text that begins here has no closing {}"
 _BREAKS: Final = frozenset(
@@ -379,4 +380,8 @@ def _unquoted(before: str, problem: str, got: str) -> str:
         return f"; YAML reads {tag[1]} as a tag, put the whole text into quotes"
     if problem not in _BREAKS or got == "the end" or not _VALUE_BEFORE.search(before):
         return ""
-    return "; a text with ': ' in it needs quotes" if got[:1] == ":" else "; put the whole text into quotes"
+    if got[:1] != ":":
+        return "; put the whole text into quotes"
+    if _WORD_BEFORE.search(before):  # requests: nvidia.com/gpu: 1
+        return "; a field goes into a line of its own, and a text with ': ' in it into quotes"
+    return "; a text with ': ' in it needs quotes"
