@@ -112,6 +112,19 @@ def test_a_level_without_a_gang_before_it_is_reported() -> None:
     assert found(spec(member + gang + topology), "topology-without-gang") == ()
 
 
+def test_the_scheduler_of_a_group_system_wants_a_group() -> None:
+    gang = "- gang: {name: gang.name, size: gang.size, system: \"'koordinator'\"}\n"
+    member = "matchConditions:\n- {name: c, expression: gang.known}\nmutations:\n"
+    volcano = "- {schedulerName: \"gpu.count > 1 ? 'volcano' : ''\"}\n"
+
+    assert [str(each.problem.message) for each in found(spec(member + volcano), "scheduler-without-group")] == [
+        "Volcano starts the pods of a gang one by one unless they have a group, which this does not write "
+        "(docs/systems.md)"
+    ]
+    assert found(spec(member + gang + volcano), "scheduler-without-group") == ()
+    assert found(spec(member + "- {schedulerName: \"'bin-packer'\"}\n"), "scheduler-without-group") == ()
+
+
 def test_what_is_true_of_one_scope_only_is_reported_there_alone() -> None:
     text = conditions("gpu.kind != 'none' || gang.known").replace("spec:\n", "spec:\n  scope: All\n")
 

@@ -34,6 +34,7 @@ from . import (
     refused_argument,
     refused_value,
     reserved_key,
+    scheduler_without_group,
     split_policy,
     topology_without_gang,
     unbound,
@@ -89,5 +90,6 @@ RULES: tuple[LintRule, ...] = (
     LintRule(missing_tests, Level.WARNING),
     LintRule(needs_every_pod, Level.NOTE),
     LintRule(topology_without_gang, Level.NOTE),
+    LintRule(scheduler_without_group, Level.NOTE),
     LintRule(not_portable, Level.NOTE),
 )
