@@ -118,8 +118,7 @@ def test_the_scheduler_of_a_group_system_wants_a_group() -> None:
     volcano = "- {schedulerName: \"gpu.count > 1 ? 'volcano' : ''\"}\n"
 
     assert [str(each.problem.message) for each in found(spec(member + volcano), "scheduler-without-group")] == [
-        "Volcano starts the pods of a gang one by one unless they have a group, which this does not write "
-        "(docs/systems.md)"
+        "Volcano starts pods of no group one by one, and this makes no group (docs/systems.md)"
     ]
     assert found(spec(member + gang + volcano), "scheduler-without-group") == ()
     assert found(spec(member + "- {schedulerName: \"'bin-packer'\"}\n"), "scheduler-without-group") == ()

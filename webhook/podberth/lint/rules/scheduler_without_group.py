@@ -1,4 +1,4 @@
-"""A mutation `schedulerName` that names the scheduler of a group system, where no mutation `gang` joins pods to a group.
+"""A mutation `schedulerName` with the scheduler of a group system, where no mutation `gang` joins pods to a group.
 
 The scheduler starts the pods of a gang together only if they are in a group. By the scheduler's name alone they start
 one by one. Volcano, for example, reads how many pods start together from an annotation of the Job that owns them, and a
@@ -32,5 +32,5 @@ def check(library: Library) -> Iterator[Problem]:
     for mutation, place, part in library.parts("schedulerName"):
         if isinstance(part, Literal) and part.value in titles:
             title = titles[str(part.value)]
-            message = f"{title} starts the pods of a gang one by one unless they have a group, which this does not write"
-            yield mutation.policy.within(place, part, f"{message} (docs/systems.md)")
+            message = f"{title} starts pods of no group one by one, and this makes no group (docs/systems.md)"
+            yield mutation.policy.within(place, part, message)
