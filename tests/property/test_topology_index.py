@@ -300,7 +300,10 @@ def test_terms_select_the_wanted_durable_nodes_and_no_other_that_the_pod_chooses
 @thorough
 @given(CLUSTERS, QUESTIONS, st.lists(st.sampled_from("048"), min_size=10, max_size=10), st.booleans())
 def test_no_term_names_a_live_label(
-    cluster: tuple[Truth, ...], question: Question, free: list[str], grow: bool  # noqa: FBT001 - drawn
+    cluster: tuple[Truth, ...],
+    question: Question,
+    free: list[str],
+    grow: bool,
 ) -> None:
     pairs = zip((each.node for each in cluster), free, strict=False)
     nodes = [replace(node, labels={**node.labels, FREE_LINKED_LABEL: value}) for node, value in pairs]

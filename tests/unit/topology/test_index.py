@@ -39,7 +39,9 @@ def test_nodes_that_differ_only_in_ignored_labels_are_one_class() -> None:
 
 
 def test_equal_nodes_with_different_free_gpus_are_one_class_and_counted_by_them() -> None:
-    index = index_of(*(machines("hgx-h100-8", 1, start=n, placement={FREE_LINKED_LABEL: str(n % 9)}) for n in range(18)))
+    index = index_of(
+        *(machines("hgx-h100-8", 1, start=n, placement={FREE_LINKED_LABEL: str(n % 9)}) for n in range(18))
+    )
     assert index.class_count == 1
     more_than_two = [{"matchExpressions": [expression(FREE_LINKED_LABEL, "Gt", "2")]}]
     assert index.nodes(need_of(8)).count_selected(more_than_two) == 12

@@ -5,7 +5,7 @@ an ignored label. A set has no reference to its index, so a replaced index is fr
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import MappingProxyType
@@ -78,7 +78,7 @@ class Part:
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
-    def labelled(self, own_keys: Set[str]) -> Iterator[LabelledNodes]:
+    def labelled(self, own_keys: frozenset[str]) -> Iterator[LabelledNodes]:
         """Yield the labels of the nodes, of the ignored labels only ``own_keys``, and the number of nodes with them."""
         labels = self.node_class.labels
         if not own_keys:
@@ -265,7 +265,7 @@ class NodeSet:
             found = sum(
                 count
                 for part in self.durable_parts
-                for labels, count in part.labelled(keys & self.conventions.ignored_labels)
+                for labels, count in part.labelled(self.conventions.ignored_labels & keys)
                 if node_selector_matches(wanted, labels, {NODE_NAME_FIELD: ""})
             )
             self._selected[key] = found
