@@ -1,7 +1,7 @@
 """The index answers as one would who looked at every node: random clusters, random questions, brute force beside."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +13,7 @@ from podberth.kube.selector import node_selector_matches
 from podberth.topology.index import Need, NodeSelection, NodeSet, TopologyIndex
 from podberth.topology.need import own_tolerations
 from podberth.topology.node import Gpu, Links, MigOffer, Node, NodeTopology, Taint, Transient
+from podberth.wellknown import FREE_LINKED_LABEL
 from properties import examples
 
 HOST = "kubernetes.io/hostname"
@@ -294,6 +295,33 @@ def test_terms_select_the_wanted_durable_nodes_and_no_other_that_the_pod_chooses
         truth.node.name for truth in chosen if node_selector_matches(found.placement.terms, truth.node.labels, {})
     }
     assert selected == wanted if found.placement.terms else wanted in (set(), {truth.node.name for truth in chosen})
+
+
+@thorough
+@given(CLUSTERS, QUESTIONS, st.lists(st.sampled_from("048"), min_size=10, max_size=10), st.booleans())
+def test_no_term_names_a_live_label(
+    cluster: tuple[Truth, ...],
+    question: Question,
+    free: list[str],
+    grow: bool,
+) -> None:
+    pairs = zip((each.node for each in cluster), free, strict=False)
+    nodes = [replace(node, labels={**node.labels, FREE_LINKED_LABEL: value}) for node, value in pairs]
+    placement = question.ask(TopologyIndex.build(nodes, Conventions(node_groups_grow=grow))).placement
+    terms = (*placement.terms, *placement.preferred, *placement.required)
+    assert FREE_LINKED_LABEL not in {each["key"] for term in terms for each in term["matchExpressions"]}
+
+
+@thorough
+@given(CLUSTERS, QUESTIONS, st.lists(EXPRESSIONS, min_size=1, max_size=2))
+def test_nodes_that_terms_select_are_counted_by_all_their_labels(
+    cluster: tuple[Truth, ...], question: Question, expressions: list[dict[str, Any]]
+) -> None:
+    terms = [{"matchExpressions": [each]} for each in expressions]
+    found = question.ask(TopologyIndex.build((truth.node for truth in cluster), CONVENTIONS))
+    durable = set(found.durable_names())
+    labels = [truth.node.labels for truth in cluster if truth.node.name in durable]
+    assert found.count_selected(terms) == sum(node_selector_matches(terms, each, {}) for each in labels)
 
 
 @thorough

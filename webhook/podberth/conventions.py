@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from .wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
+from .wellknown import FREE_LINKED_LABEL, HOSTNAME_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 
 # Widest first (Kueue and KAI order their levels so). Providers' keys share one list because no cluster has two
 # providers; within a provider the order is the provider's.
@@ -80,14 +80,9 @@ TOLERABLE_TAINTS: Mapping[str, str | None] = {
     "sku": "gpu",  # AKS documentation's node pools
 }
 
-# Labels that identify or age a node, or say what is being done to it, instead of describing its kind. Two nodes that
-# differ only here are of one class.
-IGNORED_LABELS: frozenset[str] = frozenset(
+MACHINE_LABELS: frozenset[str] = frozenset(
     {
         HOSTNAME_LABEL,
-        "nvidia.com/gfd.timestamp",
-        "nvidia.com/mig.config.state",
-        "nvidia.com/gpu-driver-upgrade-state",
         "topology.ebs.csi.aws.com/node",
         "node.kubernetes.io/instance-id",
         "alpha.eksctl.io/instance-id",
@@ -101,6 +96,20 @@ IGNORED_LABELS: frozenset[str] = frozenset(
         "karpenter.sh/nodeclaim",
     }
 )
+"""The labels that identify one machine."""
+
+STATE_LABELS: frozenset[str] = frozenset(
+    {
+        "nvidia.com/gfd.timestamp",
+        "nvidia.com/mig.config.state",
+        "nvidia.com/gpu-driver-upgrade-state",
+        FREE_LINKED_LABEL,
+    }
+)
+"""The labels that show the age or the state of a node; every live label of the agent is one of them."""
+
+IGNORED_LABELS: frozenset[str] = MACHINE_LABELS | STATE_LABELS
+"""The labels that do not describe a node's kind: two nodes that differ only here are of one class."""
 
 Trait: TypeAlias = Literal["memory", "links", "cut"]
 """The name of a property of a node's GPUs that a label's value can determine.

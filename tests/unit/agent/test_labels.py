@@ -3,11 +3,13 @@ from pathlib import Path
 import pytest
 from bench.fleet.churn import Machine, show
 
-from podberth.agent.publish import FeatureFile, link_labels
+from podberth.agent.publish import FeatureFile, free_labels, link_labels
+from podberth.conventions import STATE_LABELS
 from podberth.topology.codec import decode_topology
 from podberth.topology.node import NodeTopology
 from podberth.topology.shapes import simulate
-from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
+from podberth.topology.usage import Allocation
+from podberth.wellknown import FREE_LINKED_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 
 
 @pytest.mark.parametrize(
@@ -17,6 +19,12 @@ from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 def test_the_labels_say_shape_and_widest_domain(shape: str, said: str, size: str) -> None:
     topology = decode_topology(simulate(shape, "n")[1])
     assert link_labels(topology) == {LINK_SHAPE_LABEL: said, LINK_DOMAIN_LABEL: size}
+
+
+def test_live_labels_are_known_as_states_that_say_nothing_of_a_nodes_kind() -> None:
+    live = free_labels(decode_topology(simulate("hgx-h100-8", "n")[1]), Allocation(holders={}, unmatched=0))
+    assert live == {FREE_LINKED_LABEL: "8"}
+    assert live.keys() <= STATE_LABELS
 
 
 def test_while_links_are_unknown_no_label_is_written() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from builders import JSON, container, gpu_container, gpu_pod, owned, pod, sidecar, template, workload
 from named_owners import gang_of
+from podberth.conventions import MACHINE_LABELS, STATE_LABELS
 from podberth.facts.cluster import ClusterFacts, collect
 from podberth.facts.pseudonyms import anonymised
 from podberth.facts.trim import as_list, trim
@@ -329,6 +330,15 @@ def test_names_are_replaced_everywhere_and_alike() -> None:
     assert sum(node.topology is not None for node in objects.nodes) == 10
     assert list(objects.namespaces) == ["namespace-1"]
     assert objects.native_groups == {"namespace-1": {"x"}}
+
+
+def test_states_of_a_node_are_kept_and_names_of_its_machine_are_not() -> None:
+    labels = {**dict.fromkeys(MACHINE_LABELS, "i-0abc"), **dict.fromkeys(STATE_LABELS, "3")}
+    [node] = anonymised([thing("v1", "Node", "gpu-1", metadata={"labels": labels})])
+    assert node["metadata"]["labels"] == {
+        **dict.fromkeys(MACHINE_LABELS, "node-1"),
+        **dict.fromkeys(STATE_LABELS, "3"),
+    }
 
 
 def test_what_decisions_are_made_by_stays() -> None:

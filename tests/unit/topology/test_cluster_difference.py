@@ -9,6 +9,7 @@ from builders import JSON
 from podberth.facts.cluster import collect
 from podberth.topology.cluster_difference import NodeChange, difference
 from podberth.topology.node import Fabric, Node, NodeTopology
+from podberth.wellknown import FREE_LINKED_LABEL
 from topology_scenes import LOST, cluster, described, simulated
 
 NODE, TOPOLOGY = simulated("dgx-a100-8-mig-mixed", "n")
@@ -89,11 +90,12 @@ def test_another_gpu_in_the_slot_is_seen() -> None:
     "edit",
     [
         lambda n: n["metadata"]["labels"].update({"nvidia.com/gfd.timestamp": "9"}),
+        lambda n: n["metadata"]["labels"].update({FREE_LINKED_LABEL: "3"}),
         lambda n: n["metadata"].update(resourceVersion="9", annotations={"a": "b"}),
         lambda n: n["status"]["conditions"][0].update(lastHeartbeatTime="2026-01-01T00:00:00Z"),
     ],
 )
-def test_what_only_ages_is_no_change(edit: Callable[[JSON], object]) -> None:
+def test_what_only_ages_or_comes_and_goes_is_no_change(edit: Callable[[JSON], object]) -> None:
     assert changes(edit, replace(TOPOLOGY, observed="2027-01-01T00:00:00Z")) == []
 
 

@@ -8,6 +8,7 @@ from node_builders import GPU, PRODUCT, index_of, machines, names_of, need_of, n
 from podberth.conventions import Conventions
 from podberth.topology.index import Need, NodeSelection, TopologyIndex
 from podberth.topology.node import Taint
+from podberth.wellknown import FREE_LINKED_LABEL
 
 HGX, PCIE, L4 = machines("hgx-h100-8", 3), machines("a100-pcie-4", 2), machines("l4-4", 4)
 CPU = [node_manifest(f"cpu-{i}") for i in range(2)]
@@ -35,6 +36,15 @@ def test_an_empty_index_knows_nothing() -> None:
 
 def test_nodes_that_differ_only_in_ignored_labels_are_one_class() -> None:
     assert (MIXED.node_count, MIXED.class_count, MIXED.known) == (11, 4, True)
+
+
+def test_equal_nodes_with_different_free_gpus_are_one_class_and_counted_by_them() -> None:
+    index = index_of(
+        *(machines("hgx-h100-8", 1, start=n, placement={FREE_LINKED_LABEL: str(n % 9)}) for n in range(18))
+    )
+    assert index.class_count == 1
+    more_than_two = [{"matchExpressions": [expression(FREE_LINKED_LABEL, "Gt", "2")]}]
+    assert index.nodes(need_of(8)).count_selected(more_than_two) == 12
 
 
 @pytest.mark.parametrize(("gpus", "count"), [(1, 9), (4, 9), (5, 3), (8, 3), (9, 0)])

@@ -10,16 +10,13 @@ from typing import Any
 
 import orjson
 
-from ..conventions import IGNORED_LABELS
+from ..conventions import MACHINE_LABELS
 from ..topology.codec import DATA_KEY
-from ..wellknown import HOSTNAME_LABEL, NAMESPACE, TOPOLOGY_LABEL
+from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .object_kinds import Document
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
-# The labels in IGNORED_LABELS that hold times and states; all its other labels identify a machine.
-_STATES = frozenset({"nvidia.com/gfd.timestamp", "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"})
 _CHOICES = frozenset({"nodeSelector", "nodeAffinity"})
-_IDENTIFYING = IGNORED_LABELS - _STATES | {HOSTNAME_LABEL}
 
 
 def anonymised(documents: Iterable[Document]) -> list[Document]:
@@ -59,7 +56,7 @@ def _renamed(document: Document, nodes: Mapping[str, str], namespaces: Mapping[s
         metadata["name"] = nodes[own]
         if labels:
             metadata["labels"] = {
-                key: nodes[own] if key in _IDENTIFYING or value == own else value for key, value in labels.items()
+                key: nodes[own] if key in MACHINE_LABELS or value == own else value for key, value in labels.items()
             }
         return {**document, "metadata": metadata}
     space = _space(document)

@@ -1,8 +1,8 @@
 """Computes the differences between two states of a cluster, for each node, and once for all similar nodes.
 
 Only data that podberth reads is compared. The conventions' ignored labels are left out: these labels identify a node or
-show the node's age, so they always differ. An ignored label may still make a node transient, such as the label of a
-running MIG reconfiguration. Then the difference is one of the aspect "state".
+show the node's age or state, so they often differ. An ignored label may still make a node transient, such as the label
+of a running MIG reconfiguration. Then the difference is one of the aspect "state".
 """
 
 import re

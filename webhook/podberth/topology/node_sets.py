@@ -4,6 +4,7 @@ A set keeps classes of nodes. A set keeps single nodes only if the pod's choice 
 an ignored label. A set has no reference to its index, so a replaced index is freed at once.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -76,6 +77,15 @@ class Part:
         """Yield (name, labels in ``Conventions.ignored_labels``) for each node; a label is a pair of key and value."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
+
+    def labelled(self, own_keys: frozenset[str]) -> Iterator[LabelledNodes]:
+        """Yield the labels of the nodes, of the ignored labels only ``own_keys``, and the number of nodes with them."""
+        labels = self.node_class.labels
+        if not own_keys:
+            yield LabelledNodes(labels, self.count)
+            return
+        counts = Counter(tuple([pair for pair in own if pair[0] in own_keys]) for _, own in self.nodes())
+        yield from (LabelledNodes({**labels, **dict(own)}, count) for own, count in counts.items())
 
 
 @dataclass(eq=False)
@@ -251,10 +261,12 @@ class NodeSet:
             if len(self._selected) >= _REMEMBERED:
                 self._selected.clear()
             wanted = prepared(terms)
+            keys = {each["key"] for term in terms for each in term.get("matchExpressions") or ()}
             found = sum(
-                part.count
+                count
                 for part in self.durable_parts
-                if node_selector_matches(wanted, part.node_class.labels, {NODE_NAME_FIELD: ""})
+                for labels, count in part.labelled(self.conventions.ignored_labels & keys)
+                if node_selector_matches(wanted, labels, {NODE_NAME_FIELD: ""})
             )
             self._selected[key] = found
         return found
