@@ -14,6 +14,7 @@ from .diagnosis import Diagnosis
 from .health import unhealthy
 from .machines import Machine, scarce
 from .picture import Picture, Ref
+from .shares import ONE_EACH, are_shares, shared
 from .steps import Step
 
 _MIG: Final = "nvidia.com/mig-"
@@ -143,17 +144,21 @@ def too_large(step: Step) -> Diagnosis:
         if mine and name not in mine
         else ""
     )
-    do = (
-        f"ask for {number(name, most)} or fewer in each pod, and run more pods instead of larger ones"
-        if name in mine
-        else f"ask for less {name}: a node also keeps some for its own pods (kubectl describe node {largest[0]})"
-    )
+    # Shares of one GPU add up to no more than that GPU.
+    whole = max((each.offers.get(name, 0) for each in nodes if not are_shares(each, name)), default=0)
+    if name not in mine:
+        do = f"ask for less {name}: a node also keeps some for its own pods (kubectl describe node {largest[0]})"
+    elif whole:
+        do = f"ask for {number(name, whole)} or fewer in each pod, and run more pods instead of larger ones"
+    else:
+        do = ONE_EACH.format(name)
     return Diagnosis(
         cause="size",
         title=f"no node{beside} has {shown(name, wanted)}: the largest has {number(name, most)}",
         evidence=(
             f"it asks for {listed([shown(each, amount) for each, amount in sorted(_plugged(step).items())])}",
             f"largest: {named(sorted(largest))} with {shown(name, most)}, allocatable",
+            *shared(nodes, name),
             *ill,
             *step.by_reason,
         ),
