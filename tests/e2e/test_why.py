@@ -31,7 +31,8 @@ from podberth.why.diagnosis import Answer
 
 from .access import enter_with, write_kubeconfig
 from .why_nodes import holders, nodes
-from .why_scenes import SCENES, Scene
+from .why_scene import Scene
+from .why_scenes import SCENES
 
 Document = dict[str, Any]
 
