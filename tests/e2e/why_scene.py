@@ -23,9 +23,15 @@ class Scene:
     """Words of its first line."""
     shows: str = ""
     """A line of its evidence, or a part of one; empty: none is looked for."""
+    does: str = ""
+    """A line of what to do, or a part of one; empty: none is looked for."""
+    follows: str = ""
+    """Words of a cause that comes next; empty: none is looked for."""
     asked: str = "it"
     status: Mapping[str, Any] | None = None
     """The status that the pod gets once it runs; None: it is left alone."""
+    statuses: Mapping[str, Document] = field(default_factory=dict)
+    """The status that objects besides the pod get, by the path of the object in the API."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """The labels of the namespace."""
     shared: bool = False

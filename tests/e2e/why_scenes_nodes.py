@@ -6,7 +6,7 @@ from typing import Any
 from builders import container, gpu_pod, pod
 from podberth.wellknown import APPLIED_ANNOTATION, NAMESPACE, TOPOLOGY_LABEL
 
-from .why_nodes import HOSTNAME, POOL, on
+from .why_nodes import HOSTNAME, POOL, SLICE, on
 from .why_scene import Scene, document, it
 
 Document = dict[str, Any]
@@ -32,6 +32,27 @@ def _beside(kind: str, app: str, key: str = HOSTNAME) -> Document:
     return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
+def _class(name: str, **fields: Any) -> list[Document]:
+    """Return a PriorityClass above the priority of all other pods."""
+    made = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1000}
+    return [{**made, **fields}]
+
+
+def _at_its_limit(namespace: str) -> list[Document]:
+    """Return the Event by which an autoscaler says that it adds no node."""
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "no-node", "namespace": namespace},
+        "involvedObject": {"kind": "Pod", "name": "it", "namespace": namespace},
+        "source": {"component": "cluster-autoscaler"},
+        "type": "Normal",
+        "reason": "NotTriggerScaleUp",
+        "message": "pod didn't trigger scale-up: 1 max node group size reached",
+    }
+    return [event]
+
+
 SCENES: tuple[Scene, ...] = (
     Scene(
         name="misspelt",
@@ -52,6 +73,14 @@ SCENES: tuple[Scene, ...] = (
         says="no node offers nvidia.com/mig-3g.40gb",
     ),
     Scene(name="too-many", objects=[gpu_pod(16, name="it")], cause="size", says="no node has 16 nvidia.com/gpu"),
+    Scene(
+        name="too-many-shares",
+        objects=[it(9, **on("shared"))],
+        cause="size",
+        says="no node has 9 nvidia.com/gpu",
+        shows="shared-1: its 8 nvidia.com/gpu are time-sliced shares of 2 GPUs, which other pods use too",
+        does="ask for 1 nvidia.com/gpu in each container: more shares would be no larger part of a GPU",
+    ),
     Scene(
         name="too-much-cpu",
         objects=[pod(container("main", limits={"nvidia.com/gpu": 1, "cpu": "512"}), name="it")],
@@ -83,6 +112,53 @@ SCENES: tuple[Scene, ...] = (
         objects=[it(**on("cordoned"))],
         cause="taint",
         says="the only node that could hold it is cordoned",
+    ),
+    Scene(
+        name="not-ready",
+        objects=[it(**on("down"))],
+        cause="taint",
+        says="the only node that could hold it is not ready",
+        does="see why the node is not ready: kubectl describe node down-1",
+    ),
+    Scene(
+        name="slices-held",
+        objects=[gpu_pod(1, name="it", resource=SLICE, **on("sliced"))],
+        cause="busy",
+        says=f"all 7 {SLICE} that it could use are held",
+        shows="free meanwhile, and enough: 1 nvidia.com/mig-2g.20gb",
+        does="ask for nvidia.com/mig-2g.20gb: 1 free",
+    ),
+    Scene(
+        name="failed-devices",
+        objects=[it(4, **on("ill"))],
+        cause="busy",
+        says="no node has 4 nvidia.com/gpu free: the most is 2 on ill-1",
+        shows="ill-1: 2 of its 8 nvidia.com/gpu are unhealthy",
+        does="have its unhealthy nvidia.com/gpu repaired, which would be enough",
+    ),
+    Scene(
+        name="preempts",
+        objects=[it(priorityClassName="why-preempts", **on("ranked"))],
+        before=_class,
+        cause="busy",
+        says="all 8 nvidia.com/gpu that it could use are held",
+        shows="preemption: 1 pod of lower priority on ranked-1 holds enough",
+    ),
+    Scene(
+        name="never-preempts",
+        objects=[it(priorityClassName="why-never-preempts", **on("held"))],
+        before=lambda namespace: _class(namespace, preemptionPolicy="Never"),
+        cause="busy",
+        says="all 8 nvidia.com/gpu that it could use are held",
+        shows="preemption does not help: its PriorityClass never preempts",
+    ),
+    Scene(
+        name="autoscaler",
+        objects=[it(**on("held"))],
+        before=_at_its_limit,
+        cause="busy",
+        says="all 8 nvidia.com/gpu that it could use are held",
+        follows="cluster-autoscaler adds no node for it: 1 max node group size reached",
     ),
     Scene(
         name="busy", objects=[it(**on("held"))], cause="busy", says="all 8 nvidia.com/gpu that it could use are held"

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from builders import container, pod
 from podberth.topology.codec import encode_topology
 from podberth.topology.node import Gpu, Links, NodeTopology
 
 from .dra import GPU_DRIVER, device_class, resource_slice
+from .why_nodes import on
 from .why_scene import Scene, claim, claimed, it
 
 Document = dict[str, Any]
@@ -44,12 +46,27 @@ def _starting(reason: str, message: str = "", *, restarts: int = 0, last: Docume
     return {"phase": "Pending", "containerStatuses": [found]}
 
 
+def _fetching() -> Document:
+    """Return the status of a pod whose init container runs, and whose container waits for it."""
+    fetch = {"name": "fetch", "image": "", "imageID": "", "ready": False, "restartCount": 0}
+    running = {**fetch, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}
+    return {**_starting("PodInitializing"), "initContainerStatuses": [running]}
+
+
 def _refused(reason: str, message: str) -> Document:
     return {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}"}
 
 
 SCENES: tuple[Scene, ...] = (
     Scene(name="running", objects=[it()], cause="running", says="it runs on node free-1"),
+    Scene(
+        name="init",
+        objects=[pod(name="it", init=[container("fetch")], **on("cpu"))],
+        status=_fetching(),
+        cause="init",
+        says="init container fetch still runs, since ",
+        shows="it is placed on node cpu-1",
+    ),
     Scene(
         name="image",
         objects=[it()],
