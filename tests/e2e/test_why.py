@@ -4,6 +4,7 @@ It runs with a ServiceAccount that has the rights of docs/why.md and no other.
 """
 
 import asyncio
+import io
 import json
 import os
 import re
@@ -24,24 +25,36 @@ from controlplane.wait import wait_for
 from crds import FOLDER, read
 from pages import page
 from podberth.api.opening import Kubeconfig
+from podberth.cli.terminal import Terminal
+from podberth.cli.why import lines
 from podberth.cluster.why import read_picture
 from podberth.wellknown import NAMESPACE
 from podberth.why.causes import answer
 from podberth.why.diagnosis import Answer
 
 from .access import enter_with, write_kubeconfig
-from .why_nodes import holders, nodes
-from .why_scenes import SCENES, Scene
+from .why_nodes import DOWN, holders, nodes
+from .why_scene import Scene
+from .why_scenes import SCENES
 
 Document = dict[str, Any]
 
 SECONDS = 180.0
 ASKER = "why-asker"
+MERGE, STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 pytestmark = pytest.mark.since(36)
 [RIGHTS] = re.findall(r"^```yaml\n(apiVersion: rbac.*?)^```$", page("docs/why.md"), re.MULTILINE | re.DOTALL)
-_KINDS = ("localqueues", "clusterqueues", "workloads")
+_KINDS = {
+    "kueue/kueue.x-k8s.io_localqueues": "/apis/kueue.x-k8s.io/v1beta2/localqueues",
+    "kueue/kueue.x-k8s.io_clusterqueues": "/apis/kueue.x-k8s.io/v1beta2/clusterqueues",
+    "kueue/kueue.x-k8s.io_workloads": "/apis/kueue.x-k8s.io/v1beta2/workloads",
+    "volcano/scheduling.volcano.sh_queues": "/apis/scheduling.volcano.sh/v1beta1/queues",
+    "kai-scheduler/scheduling.run.ai_queues": "/apis/scheduling.run.ai/v2/queues",
+}
+"""The queues' kinds: the file of the CRD, and the path of the objects."""
 # The scheduler never looks at these: it waits for an object, or another scheduler is named.
 _UNSEEN = {"scheduler", "no-claim", "no-template", "no-group", "small-group"}
+_UNSEEN |= {"volcano-closed", "volcano-root", "kai-parent", "kai-missing"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,14 @@ def namespace(scene: Scene) -> str:
     return f"why-{scene.name}"
 
 
+def screen(found: Answer) -> list[str]:
+    """Return the lines of an answer on a terminal of 80 columns."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    Terminal(stream, colour=False, width=80).put(lines(found))
+    stream.seek(0)
+    return stream.read().splitlines()
+
+
 def scenes() -> list[Scene]:
     """Return the scenes that this machine can plant."""
     return [each for each in SCENES if FOLDER.exists() or not each.shared]
@@ -81,6 +102,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         if FOLDER.exists():
             _serve_queues(plane)
         plane.add_nodes(nodes(), timeout_seconds=SECONDS)
+        _make_not_ready(plane, DOWN)
         plane.add_namespace(NAMESPACE)
         plane.apply(*_in("default", holders()))
         wait_for(lambda: _all_run(plane), timeout_seconds=SECONDS, what="the holders to run")
@@ -91,6 +113,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         wait_for(lambda: _refuses_pods(plane), timeout_seconds=SECONDS, what="the policy to be in force")
         plane.apply(*(one for scene in scenes() for one in _in(namespace(scene), scene.objects)))
         for scene in scenes():
+            for path, status in scene.statuses.items():
+                plane.api.request("PATCH", f"{path}/status", {"status": status}, MERGE)
             _settle(plane, scene)
         yield Stage(plane, enter_with(plane, directory, RIGHTS, ASKER))
         plane.check()
@@ -98,17 +122,24 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 def _serve_queues(plane: ControlPlane) -> None:
     for kind in _KINDS:
-        for each in read(FOLDER / "kueue" / f"kueue.x-k8s.io_{kind}.yaml"):
+        for each in read(FOLDER / f"{kind}.yaml"):
             each["spec"].pop("conversion", None)
             plane.apply(each)
     plane.await_crds()
-    paths = [f"/apis/kueue.x-k8s.io/v1beta2/{kind}" for kind in _KINDS]
 
     def stored() -> bool:
         """Return whether all answer; a kind that is served may still say that its storage is being initialized."""
-        return all(plane.raw("GET", path)[0] == HTTPStatus.OK for path in paths)
+        return all(plane.raw("GET", path)[0] == HTTPStatus.OK for path in _KINDS.values())
 
     wait_for(stored, timeout_seconds=SECONDS, what="the queues' kinds to be stored")
+
+
+def _make_not_ready(plane: ControlPlane, node: str) -> None:
+    """Report a node as not ready, and return once the node lifecycle controller has tainted it."""
+    ready = {"type": "Ready", "status": "False", "reason": "KubeletNotReady", "message": "PLEG is not healthy"}
+    path = f"/api/v1/nodes/{node}"
+    plane.api.request("PATCH", f"{path}/status", {"status": {"conditions": [ready]}}, STRATEGIC)
+    wait_for(lambda: plane.api.read(path)["spec"].get("taints"), timeout_seconds=SECONDS, what=f"{node} to be tainted")
 
 
 def _in(where: str, documents: Sequence[Document]) -> list[Document]:
@@ -144,7 +175,7 @@ def _settle(plane: ControlPlane, scene: Scene) -> None:
             lambda: plane.api.read(own)["status"].get("phase") == "Running", timeout_seconds=SECONDS, what=scene.name
         )
         if scene.status:
-            plane.api.request("PATCH", f"{own}/status", {"status": scene.status}, "application/merge-patch+json")
+            plane.api.request("PATCH", f"{own}/status", {"status": scene.status}, MERGE)
     elif scene.name not in _UNSEEN:
         wait_for(lambda: plane.api.read(own)["status"].get("conditions"), timeout_seconds=SECONDS, what=scene.name)
 
@@ -159,6 +190,8 @@ def test_the_planted_cause_is_the_first_line(stage: Stage, scene: Scene) -> None
     found = stage.answer(scene)
     assert (found.diagnosis.cause, scene.says in found.diagnosis.title) == (scene.cause, True), found
     assert any(scene.shows in each for each in found.diagnosis.evidence) or not scene.shows, found
+    assert any(scene.does in each for each in found.diagnosis.do) or not scene.does, found
+    assert any(scene.follows in each.title for each in found.then) or not scene.follows, found
     assert found.diagnosis.do or not found.diagnosis.waits
     assert not found.unread
 
@@ -180,6 +213,12 @@ def test_the_command_prints_the_cause_first_on_lines_of_a_terminal(stage: Stage)
     assert "are free, but at most 2 on one node" in first + rest[0]
     assert {line.split(" ")[0] for line in rest if line[:1].strip()} == {"evidence", "do", "scheduler"}
     assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_every_answer_fits_80_columns(stage: Stage) -> None:
+    for scene in scenes():
+        wide = [line for line in screen(stage.answer(scene)) if len(line) > 80]
+        assert not wide, (scene.name, wide)
 
 
 def test_json_has_the_whole_message_of_the_scheduler(stage: Stage) -> None:

@@ -115,7 +115,7 @@ def capability_of(node: Node) -> Capability:
             memory.append((name, size))
         if name == whole and (most := min(amount, linked or 1)) > 1:
             domains.append((name, most))
-    shares = tuple(name for name, _ in amounts if _is_share(node, name))
+    shares = tuple(name for name, _ in amounts if is_share(node.labels, name))
     return _shared(
         Capability(
             tuple(amounts),
@@ -124,7 +124,7 @@ def capability_of(node: Node) -> Capability:
             shares=shares,
             instance=_slice_profile(node) if node.durable.get(_NVIDIA_GPU) and _is_slice(node) else "",
             models=_models(node),
-            cut=_is_slice(node) or _is_shared(node),
+            cut=_is_slice(node) or _is_shared(node.labels),
             links_known=linked is not None,
             accelerators=_has_accelerators(node),
         )
@@ -238,7 +238,7 @@ def _link_domain(node: Node, amount: int) -> int | None:
 
     ``amount`` is the number of whole GPUs of the node.
     """
-    if _is_slice(node) or _is_shared(node):
+    if _is_slice(node) or _is_shared(node.labels):
         return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
     if node.topology is not None and node.topology.links.shape != "unknown":
         return _largest_domain(node.topology)
@@ -292,19 +292,20 @@ def _slice_profile(node: Node) -> str:
         return ""
 
 
-def _is_share(node: Node, resource: str) -> bool:
+def is_share(labels: Mapping[str, str], resource: str) -> bool:
+    """Return whether one unit of a resource is a share of a device on a node with ``labels`` (time-slicing or MPS)."""
     accelerator = recognise(resource)
     if accelerator is None or accelerator.vendor != "nvidia":
         return False
     if accelerator.kind == "mig":
-        return _number(node.labels.get(f"{resource}.replicas", "")) > 1
-    return accelerator.kind == "shared" or (resource == _NVIDIA_GPU and _is_shared(node))
+        return _number(labels.get(f"{resource}.replicas", "")) > 1
+    return accelerator.kind == "shared" or (resource == _NVIDIA_GPU and _is_shared(labels))
 
 
-def _is_shared(node: Node) -> bool:
+def _is_shared(labels: Mapping[str, str]) -> bool:
     """Return whether one unit of ``nvidia.com/gpu`` is a replica (time-slicing or MPS) under the GPU's own name."""
-    replicated = _number(node.labels.get(_REPLICAS, "")) > 1
-    return replicated or node.labels.get(_PRODUCT, "").endswith("-SHARED") or bool(node.labels.get(_GKE_SHARING))
+    replicated = _number(labels.get(_REPLICAS, "")) > 1
+    return replicated or labels.get(_PRODUCT, "").endswith("-SHARED") or bool(labels.get(_GKE_SHARING))
 
 
 def _number(text: str) -> int:

@@ -14,6 +14,8 @@ from .diagnosis import Diagnosis
 from .health import unhealthy
 from .machines import Machine, scarce
 from .picture import Picture, Ref
+from .selection import selects
+from .shares import ONE_EACH, are_shares, shared
 from .steps import Step
 
 _MIG: Final = "nvidia.com/mig-"
@@ -116,20 +118,6 @@ def is_large_enough(step: Step, machine: Machine) -> bool:
     return all(machine.offers.get(name, 0) >= each for name, each in _plugged(step).items())
 
 
-def lacking(step: Step, machine: Machine) -> str:
-    """Return the text that names the resources of which a node has too little for the pod even without other pods.
-
-    The text also has the name of the node, and the offered and the requested amounts. It is empty if there is no such
-    resource.
-    """
-    texts = [
-        f"{number(name, machine.offers.get(name, 0))} of {shown(name, each)}"
-        for name, each in sorted(step.wants.items())
-        if machine.offers.get(name, 0) < each
-    ]
-    return f"{machine.name} has {listed(texts)}" if texts else ""
-
-
 def too_large(step: Step) -> Diagnosis:
     """Return the diagnosis that no node would hold the pod even if the node had no other pods."""
     name, nodes = scarce(step.nodes, _plugged(step), lambda each: each.offers)
@@ -143,17 +131,22 @@ def too_large(step: Step) -> Diagnosis:
         if mine and name not in mine
         else ""
     )
-    do = (
-        f"ask for {number(name, most)} or fewer in each pod, and run more pods instead of larger ones"
-        if name in mine
-        else f"ask for less {name}: a node also keeps some for its own pods (kubectl describe node {largest[0]})"
-    )
+    # Shares of one GPU add up to no more than that GPU.
+    chosen = [each for each in nodes if selects(step, each)] or nodes
+    whole = max((each.offers.get(name, 0) for each in chosen if not are_shares(each, name)), default=0)
+    if name not in mine:
+        do = f"ask for less {name}: a node also keeps some for its own pods (kubectl describe node {largest[0]})"
+    elif whole:
+        do = f"ask for {number(name, whole)} or fewer in each pod, and run more pods instead of larger ones"
+    else:
+        do = ONE_EACH.format(name)
     return Diagnosis(
         cause="size",
         title=f"no node{beside} has {shown(name, wanted)}: the largest has {number(name, most)}",
         evidence=(
             f"it asks for {listed([shown(each, amount) for each, amount in sorted(_plugged(step).items())])}",
             f"largest: {named(sorted(largest))} with {shown(name, most)}, allocatable",
+            *shared(chosen, name),
             *ill,
             *step.by_reason,
         ),

@@ -12,6 +12,7 @@ from typing import Final
 from ..kube.unchecked import list_at, text_at
 from .diagnosis import Diagnosis
 from .picture import Picture
+from .shares import ONE_EACH
 
 _ALIGNMENT: Final = "TopologyAffinityError"
 _UNEXPECTED: Final = "UnexpectedAdmissionError"
@@ -23,7 +24,7 @@ _PLUGIN: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = (
     (
         re.compile(r"request for '(\S+): \d+' too large: maximum request size for shared resources is 1"),
         "its {0} is shared (time-slicing or MPS), and a container may ask for 1",
-        "ask for 1 {0} in each container: more shares would be no larger part of a GPU",
+        ONE_EACH,
     ),
     (
         re.compile(r"no healthy devices present; cannot allocate unhealthy devices ([^\s,]+)"),

@@ -13,6 +13,7 @@ from .health import unhealthy
 from .machines import Machine, scarce
 from .picture import Document, place_of
 from .selection import barriers, selects
+from .shares import are_shares, shared
 from .steps import Step
 
 _MOST_NODES: Final = 3
@@ -36,12 +37,14 @@ def full(step: Step) -> Diagnosis:
     together = sum(free.values())
     nearest = sorted(nodes, key=lambda each: -each.free.get(name, 0))[:_MOST_NODES]
     apart = most < wanted <= together
+    fewer = "1" if are_shares(nearest[0], name) else number(name, most)
     asked = [each for each in sorted(_counted(step).items()) if each[0] != POD_SLOTS]
     other, instead = alternatives(step, name)
     ill, repair = unhealthy(nodes, name, wanted, lambda each: each.free)
     evidence = (
         *([f"it asks for {listed([shown(each, amount) for each, amount in asked])}"] if asked else []),
         *(near(step, each, name) for each in nearest),
+        *shared(nearest, name),
         *other,
         *ill,
         *_holders(nodes, name),
@@ -56,7 +59,7 @@ def full(step: Step) -> Diagnosis:
             f"it wants {number(name, wanted)} on one",
             evidence=evidence,
             do=(
-                f"ask for {number(name, most)} in each pod, and run more pods",
+                f"ask for {fewer} in each pod, and run more pods",
                 *repair,
                 *_free_up(step, nearest[0], name, wanted - most),
             ),
@@ -73,7 +76,7 @@ def full(step: Step) -> Diagnosis:
         evidence=evidence,
         do=(
             *instead,
-            *((f"ask for {number(name, most)} in each pod, or wait until a holder ends",) if most else ()),
+            *((f"ask for {fewer} in each pod, or wait until a holder ends",) if most else ()),
             *repair,
             *_free_up(step, nearest[0], name, wanted - most),
         ),

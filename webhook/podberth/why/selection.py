@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..kube.amounts import number, shown
 from ..kube.pod import annotations
 from ..kube.selector import node_selector_matches, tolerated
 from ..kube.unchecked import list_at, mapping_at, text_at
 from ..wellknown import APPLIED_ANNOTATION
 from ..words import counted, listed, named
 from . import agents
-from .capacity import lacking
 from .diagnosis import Diagnosis
 from .machines import Machine, machines
 from .picture import Document, Picture, Ref
@@ -75,7 +75,7 @@ def unselected(step: Step) -> Diagnosis:
         title = f"only nodes that lack what it asks for match {wanted}: {named(sorted(each.name for each in others))}"
     else:
         title = f"no node matches {wanted}"
-    evidence = [*filter(None, (lacking(step, each) for each in others[:_MOST_NODES])), *_requirements(step, terms)]
+    evidence = [*filter(None, (_lacking(step, each) for each in others[:_MOST_NODES])), *_requirements(step, terms)]
     evidence += step.by_reason
     if policies:
         evidence.append(f"podberth wrote part of its choice of nodes (policy {listed(policies)})")
@@ -90,6 +90,20 @@ def unselected(step: Step) -> Diagnosis:
         else ("change nodeSelector or node affinity in the template to labels that such nodes have",)
     )
     return Diagnosis(cause="selector", title=title, evidence=tuple(evidence), do=do)
+
+
+def _lacking(step: Step, machine: Machine) -> str:
+    """Return the text that names the resources of which a node has too little for the pod even without other pods.
+
+    The text also has the name of the node, and the offered and the requested amounts. It is empty if there is no such
+    resource.
+    """
+    texts = [
+        f"{number(name, machine.offers.get(name, 0))} of {shown(name, each)}"
+        for name, each in sorted(step.wants.items())
+        if machine.offers.get(name, 0) < each
+    ]
+    return f"{machine.name} has {listed(texts)}" if texts else ""
 
 
 def _of_podberth(picture: Picture, nodes: tuple[Machine, ...]) -> tuple[list[str], bool]:

@@ -1,0 +1,105 @@
+"""Pods that wait for what they name: who lifts a gate, a scheduler, a volume or a claim."""
+
+from typing import Any
+
+from .dra import GPU_DRIVER, device_class, resource_slice
+from .why_nodes import ZONE, on
+from .why_scene import Scene, claim, claimed, document, it
+
+Document = dict[str, Any]
+
+_GPU_CLASS = document("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", {})
+
+
+def _mounted(claim: str, **fields: Any) -> Document:
+    return it(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": claim}}], **fields)
+
+
+def _pvc(name: str, **spec: Any) -> Document:
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
+        "spec": {**wanted, "storageClassName": "", **spec},
+    }
+
+
+def _volume_in_zone_a(namespace: str) -> list[Document]:
+    terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}]
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": "/data"},
+        "claimRef": {"namespace": namespace, "name": "there"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+    }
+    return [{"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": namespace}, "spec": spec}]
+
+
+def _devices_held(namespace: str) -> list[Document]:
+    """Return a node's only GPU, and the pod that has it: it comes before the pod that waits."""
+    pods = [claim("taken", "gpu.nvidia.com"), claimed("dra", "holder", resourceClaimName="taken")]
+    for each in pods:
+        each["metadata"]["namespace"] = namespace
+    return [device_class("gpu.nvidia.com", GPU_DRIVER), resource_slice("dra-1", GPU_DRIVER, "pci0000:00"), *pods]
+
+
+SCENES: tuple[Scene, ...] = (
+    Scene(
+        name="gate",
+        objects=[it(schedulingGates=[{"name": "example.com/hold"}])],
+        cause="gate",
+        says="scheduling gate example.com/hold of example.com",
+    ),
+    Scene(
+        name="scheduler", objects=[it(schedulerName="volcano")], cause="scheduler", says="no scheduler named volcano"
+    ),
+    Scene(name="no-volume", objects=[_mounted("data")], cause="volume", says="PersistentVolumeClaim data does not"),
+    Scene(
+        name="unbound",
+        objects=[_pvc("data"), _mounted("data")],
+        cause="volume",
+        says="PersistentVolumeClaim data is not bound",
+    ),
+    Scene(
+        name="no-class",
+        objects=[_pvc("data", storageClassName="fast"), _mounted("data")],
+        cause="volume",
+        says="no PersistentVolume of class fast fits it, and no StorageClass fast provides one",
+    ),
+    Scene(
+        name="volume-zone",
+        objects=[_pvc("there", volumeName="why-volume-zone"), _mounted("there", **on("zoned"))],
+        before=_volume_in_zone_a,
+        cause="volume zone",
+        says="its volume there is only on nodes with topology.kubernetes.io/zone=a",
+    ),
+    Scene(
+        name="no-claim",
+        objects=[claimed(resourceClaimName="gone")],
+        cause="claim",
+        says="ResourceClaim gone does not exist",
+    ),
+    Scene(
+        name="no-template",
+        objects=[claimed(resourceClaimTemplateName="gone")],
+        cause="claim",
+        says="ResourceClaimTemplate gone does not exist",
+    ),
+    Scene(
+        name="unallocated",
+        objects=[claim("free", "gpu.example.com"), claimed(resourceClaimName="free")],
+        before=lambda _: [_GPU_CLASS],
+        cause="claim unallocated",
+        says="has free devices for ResourceClaim free",
+    ),
+    Scene(
+        name="claims-held",
+        objects=[claim("wanted", "gpu.nvidia.com"), claimed("dra", resourceClaimName="wanted")],
+        before=_devices_held,
+        cause="claim unallocated",
+        says="has free devices for ResourceClaim wanted",
+        shows="dra-1: 0 of 1 gpu.nvidia.com free; held by why-claims-held/holder (1)",
+    ),
+)
