@@ -127,7 +127,7 @@ OURS: Mapping[str, Sequence[Case]] = {
         f"{_MACHINE}.narrowestSafeLevel(99999)",
         "topology.narrowestSafeLevel(gang)",
     ),
-    "offers": _names("topology.offers(NAME)"),
+    "offers": (*_names("topology.offers(NAME)"), *_names(f"{_MACHINE}.offers(NAME)")),
     "memoryMiB": _names("topology.memoryMiB(NAME)"),
     "smallest": _alone("mig.smallest(i)", "mig.smallest(i, 1)", "mig.smallest(99999999)"),
     "parse": _names("mig.parse(NAME)"),

@@ -8,7 +8,7 @@ from node_builders import GPU, PRODUCT, index_of, machines, names_of, need_of, n
 from podberth.conventions import Conventions
 from podberth.topology.index import Need, NodeSelection, TopologyIndex
 from podberth.topology.node import Taint
-from podberth.wellknown import FREE_LINKED_LABEL
+from podberth.wellknown import FREE_LINKED_LABEL, HOSTNAME_LABEL
 
 HGX, PCIE, L4 = machines("hgx-h100-8", 3), machines("a100-pcie-4", 2), machines("l4-4", 4)
 CPU = [node_manifest(f"cpu-{i}") for i in range(2)]
@@ -264,6 +264,22 @@ def test_a_resource_that_no_table_knows_is_offered_as_long_as_a_node_has_it() ->
     assert not index.update([taken]).offers("nvidia.com/gpus")
     assert index.update([taken]).update(nodes_of(odd)).offers("nvidia.com/gpus")
     assert index.class_count == index_of(machines("l4-1", 1), node_manifest("odd")).class_count
+
+
+def test_the_resources_of_a_set_are_those_of_its_own_nodes() -> None:
+    efa = "vpc.amazonaws.com/efa"
+    bare, adapted = (
+        node_manifest(name, devices={GPU: "8", **more}, labels={HOSTNAME_LABEL: name})
+        for name, more in (("bare", {}), ("adapted", {efa: "4"}))
+    )
+    index = index_of(bare, adapted, node_manifest("cpu", devices={"example.com/fuse": "1"}))
+    assert index.resources_of(index.nodes(need_of(8))) == {GPU, efa}
+    assert index.resources_of(index.nodes(need_of(9))) == set()
+    for name, wanted in (("bare", {GPU}), ("adapted", {GPU, efa})):
+        need = replace(need_of(8), selector=NodeSelection.of({"nodeSelector": {HOSTNAME_LABEL: name}}))
+        assert index.resources_of(index.nodes(need)) == wanted
+    later = index.update(nodes_of(node_manifest("bare", devices={GPU: "8", efa: "4"})))
+    assert later.resources_of(later.nodes(need_of(8))) == {GPU, efa}
 
 
 def test_memory_is_what_the_nodes_that_fit_have() -> None:

@@ -223,6 +223,10 @@ FUNCTIONS: tuple[Function, ...] = (
         "Nodes.narrowestSafeLevel(int): string",
         lambda review, nodes, members: review.nodes(nodes).narrowest_safe_level(max(members, 0)),
     ),
+    _row(
+        "Nodes.offers(string): bool",
+        lambda review, nodes, name: name in review.index.resources_of(review.nodes(nodes)),
+    ),
     _row("Topology.narrowestLevel(podberth.Gang): string", lambda review: review.levels_of_gang()[0], _OF_THE_GANG),
     _row("Topology.narrowestSafeLevel(podberth.Gang): string", lambda review: review.levels_of_gang()[1], _OF_THE_GANG),
     _row("Topology.offers(string): bool", _offers),

@@ -53,6 +53,8 @@ _PLACEMENT = frozenset(
 _MIG_NODES = frozenset({"smallest", "nearest", "suggestions", "capacity", "fits", "offered", "gpuNodes"})
 _NARROWING = frozenset({"withLinkDomain", "gpuNodes"})
 _LEVELS = frozenset({"narrowestLevel", "narrowestSafeLevel"})
+_OF_RECEIVER = _LEVELS | {"offers"}
+"""The functions whose cached result depends only on the receiver, and not on the arguments."""
 _ANSWERS: Mapping[str, str] = dict.fromkeys(_MIG_NODES - _NARROWING, "mig") | dict.fromkeys(_LEVELS, "levels")
 """A mapping from each function whose result is cached in a review to the name of the cached result, which several
 functions may share.
@@ -272,7 +274,7 @@ class Meter:
             return
         asked = node.select_expr.operand if ast.kind(node) == "select_expr" else node
         sets = _sets(asked) if times > 1 else 1
-        key = f"{_ANSWERS.get(what, what)}: {_spelled(asked.call_expr.target if what in _LEVELS else asked)}"
+        key = f"{_ANSWERS.get(what, what)}: {_spelled(asked.call_expr.target if what in _OF_RECEIVER else asked)}"
         charged = price * min(times, sets)
         if charged > self.remembered.get(key, 0.0):
             self._charge(node, charged - self.remembered.get(key, 0.0), _LOOP_ADVICE, times)

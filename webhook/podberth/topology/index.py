@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 from ..conventions import Conventions
 from .capability import Capability, capability_of, gpu_memory_mib
@@ -55,6 +56,7 @@ class TopologyIndex:
         self._answers: dict[Need, NodeSet] = {}
         self._large: tuple[Need, NodeSet] | None = None
         self._gangs: dict[Roles, tuple[str, str]] = {}
+        self._resources_of: WeakKeyDictionary[NodeSet, frozenset[str]] = WeakKeyDictionary()
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
@@ -128,6 +130,18 @@ class TopologyIndex:
         If no node has the resource, DRA may still serve it (docs/rules.md, rule 13).
         """
         return resource in self.offered or resource in self.resources
+
+    def resources_of(self, nodes: NodeSet) -> frozenset[str]:
+        """Return the names of all extended resources that any node of a set of this index has; every node is visited.
+
+        Transient nodes are included. Results are cached.
+        """
+        found = self._resources_of.get(nodes)
+        if found is None:
+            known = (name for part in nodes.parts for name, _ in part.node_class.capability.amounts)
+            others = {self._entries[name].unrecognised for part in nodes.parts for name, _ in part.nodes()}
+            self._resources_of[nodes] = found = frozenset(known).union(*others)
+        return found
 
     @cached_property
     def memory_mib(self) -> Mapping[str, int]:

@@ -26,6 +26,11 @@ MANUALS: Mapping[str, Manual] = {
         "those of the nodes that have so many of the requested GPUs in one NVLink domain; 1 or less: all of them",
         "topology.nodes(gpu).withLinkDomain(4).terms",
     ),
+    "Nodes.offers(string)": Manual(
+        "one of the nodes has the resource, which need not be an accelerator; transient nodes count, DeviceClasses do "
+        "not",
+        "topology.nodes(gpu).offers('rdma/hca')",
+    ),
     "topology.narrowestSafeLevel(gang)": Manual(
         "as `topology.narrowestLevel`, but on this level every domain with a node for one of the members always has "
         "room for all, in any order and on whichever nodes they are placed. For policies that require one domain",
