@@ -124,7 +124,9 @@ def run(arguments: argparse.Namespace) -> int:
         from .terminal import Terminal  # noqa: PLC0415 - as above
 
         def render(stream: TextIO) -> None:
-            terminal = Terminal.of(stream) if stream.isatty() else Terminal(stream, colour=False, width=_PIPED)
+            terminal = (
+                Terminal.of(stream) if stream.isatty() else Terminal(stream, colour=False, width=_PIPED, wraps=False)
+            )
             show(found, terminal, brief=arguments.brief)
 
         write(render, "")

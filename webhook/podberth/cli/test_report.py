@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 """The version of the format that ``podberth test -o json`` prints. Each incompatible change raises the version."""
 
-# Longer than any finding: each finding has one line, for programs and for searches.
-_UNWRAPPED = 10_000
 _MILLISECOND = 1000
 _SIGNS = {"+": "green", "-": "red"}
 
@@ -142,10 +140,10 @@ def _time(microseconds: float) -> str:
 
 def _as_text(tests: Tests) -> str:
     """Return the results as text without colours and without wrapped lines: a line for each finding."""
-    from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
+    from .terminal import PIPED_COLUMNS, Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
 
     text = StringIO()
-    show(tests, Terminal(text, colour=False, width=_UNWRAPPED))
+    show(tests, Terminal(text, colour=False, width=PIPED_COLUMNS, wraps=False))
     return text.getvalue()
 
 
