@@ -17,7 +17,16 @@ from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
 from ..files.manifests import find_manifests
 from . import live_flags
-from .access import add_cluster_files, add_outputs, add_requester, cluster_files_of, counted, outputs_of, requester_of
+from .access import (
+    add_cluster_files,
+    add_outputs,
+    add_quiet,
+    add_requester,
+    cluster_files_of,
+    counted,
+    outputs_of,
+    requester_of,
+)
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
 from .output import talk
@@ -67,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="results besides a denial that make the exit code 1: a warning, a change; repeatable (default deny)",
     )
     add_outputs(parser, _FORMATS)
-    add("-q", "--quiet", action="store_true", help="text and line: only denials, errors and warnings")
+    add_quiet(parser, "text and line: only denials, errors and warnings")
     add("--show-record", action="store_true", help="text: podberth's record of the changes on the pod, too")
     add(
         "--jobs",

@@ -18,7 +18,7 @@ from ..suite.case_file import Suite
 from ..suite.coverage import Covered, percent
 from ..suite.runner import CaseResult, SuiteResult
 from ..words import counted
-from .problem_output import command, fields_of
+from .problem_output import command, fields_of, one_line
 
 if TYPE_CHECKING:
     from .terminal import Terminal
@@ -70,6 +70,8 @@ class Tests:
     coverage: float | None
     """The coverage (``suite.coverage``) of all suites together, in percent; None if not requested."""
     with_cost: bool
+    quiet: bool = False
+    """Whether the text leaves out the suites without a finding."""
 
     @property
     def failed(self) -> bool:
@@ -94,7 +96,8 @@ def show(tests: Tests, terminal: "Terminal") -> None:
 def _lines(tests: Tests) -> Iterator[Line]:
     """Yield the lines of the results, and of the coverage if measured, but not of the costs."""
     for tested in tests.tested:
-        yield from _suite_lines(tested)
+        if tested.failed or tested.updated or not tests.quiet:
+            yield from _suite_lines(tested)
     if tests.coverage is not None:
         yield from _coverage_lines(tests)
     for wrong in tests.wrong:
@@ -245,17 +248,24 @@ def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more
     )
 
 
+def _findings(tests: Tests) -> Iterator[tuple[str, Problem, str]]:
+    """Yield (case, finding, file of the suite) for each finding of a suite; the case is "" for one of no case."""
+    for tested in tests.tested:
+        yield from (("", each, tested.file) for each in tested.findings)
+    for tested in tests.tested:
+        for case in tested.result.cases:
+            yield from ((case.name, each, tested.file) for each in case.violations)
+
+
+def _as_lines(tests: Tests) -> str:
+    """Return a line for each finding: ``FILE:LINE:COLUMN: error: CASE: FIELD: MESSAGE``."""
+    lines = [one_line(each, "error", case, file) for case, each, file in _findings(tests)]
+    return "".join(f"{line}\n" for line in [*lines, *(f"podberth test: error: {each}" for each in tests.wrong)])
+
+
 def _as_github(tests: Tests) -> str:
     """Return a GitHub workflow command for each finding, shown at the finding's line, and a line with the counts."""
-    lines = [
-        command("error", "podberth test", each, tested.file) for tested in tests.tested for each in tested.findings
-    ]
-    lines += [
-        command("error", case.name, each, tested.file)
-        for tested in tests.tested
-        for case in tested.result.cases
-        for each in case.violations
-    ]
+    lines = [command("error", case or "podberth test", each, file) for case, each, file in _findings(tests)]
     lines += [github.command("error", each, title="podberth test") for each in tests.wrong]
     cases = sum(len(each.result.cases) for each in tests.tested)
     found = counted(len(lines), "finding") if lines else "no findings"
@@ -265,6 +275,7 @@ def _as_github(tests: Tests) -> str:
 
 FORMATS: Final[Mapping[str, Callable[[Tests], str]]] = {
     "text": _as_text,
+    "line": _as_lines,
     "json": _as_json,
     "junit": _as_junit,
     "github": _as_github,
