@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -86,6 +87,19 @@ def test_quiet_says_nothing_where_nothing_is_wrong(place: Path, capsys: pytest.C
     where = f"{place}/pods/a.yaml:4"
     line = f"{where}: denied: Pod/default/a: few: spec.containers[0].resources.limits[nvidia.com/gpu]: too few\n"
     assert capsys.readouterr() == (line, "")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_junit_has_the_time_of_each_document(place: Path, jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    # a clock of milliseconds: so many templates take one in any case
+    template = "metadata: {}, spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}"
+    tasks = ", ".join(f"{{name: t{number}, replicas: 1, template: {{{template}}}}}" for number in range(20))
+    job = f"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: j}}\nspec: {{tasks: [{tasks}]}}\n"
+    for name in ("b", "c"):
+        (place / "pods" / f"{name}.yaml").write_text(job, encoding="utf-8")
+    main(["check", f"{place}/pods/b.yaml", f"{place}/pods/c.yaml", "--jobs", jobs, "-o", "junit"])
+    root = ET.fromstring(capsys.readouterr().out)  # noqa: S314 - our own
+    assert [float(suite.get("time") or 0) > 0 for suite in root] == [True, True]
 
 
 def test_simulated_machines_are_a_topology(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 import argparse
 import gc
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -101,6 +102,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         namespace=arguments.namespace or DEFAULT_NAMESPACE,
         template_paths=_template_paths(arguments.template_path),
         requester=requester_of(arguments),
+        clock=time.perf_counter,
     )
     if live_flags.wanted(arguments):
         from . import check_live  # noqa: PLC0415 - its asyncio and API are 5 % of a check of one manifest
