@@ -130,6 +130,17 @@ def test_without_a_folder_the_policies_are_those_in_policies_or_the_shipped_ones
         assert f"in {ROOT / 'policies'}\n" in capsys.readouterr().err, command
 
 
+@pytest.mark.parametrize("command", [["check", "pods"], ["explain", "pods/a.yaml"], ["lint"]])
+def test_a_file_of_policies_is_taken_as_a_directory_is(
+    command: list[str], place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    (place / "policies" / "broken.yaml").write_text("{", encoding="utf-8")
+    flags = [] if command == ["lint"] else ["--policies"]
+    assert main([*command, *flags, "policies/few.yaml"]) == 1
+    assert "broken.yaml" not in "".join(capsys.readouterr())
+
+
 @pytest.mark.parametrize("command", [["check", "pods"], ["explain", "pods/a.yaml"]])
 def test_own_policies_decide_beside_the_shipped_ones_if_both_are_named(
     command: list[str], place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

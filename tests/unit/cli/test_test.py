@@ -64,6 +64,14 @@ def test_a_suite_above_the_policies_is_of_all_of_them(tmp_path: Path, capsys: py
     assert main(["test", str(tmp_path)]) == 1
 
 
+def test_a_suite_without_policies_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder(tmp_path, verdict="mutated")
+    (tmp_path / "named" / "policy.yaml").unlink()
+    assert main(["test", str(tmp_path)]) == 1
+    suite = tmp_path / "named" / "tests.yaml"
+    assert capsys.readouterr().out.splitlines()[1].startswith(f"  {suite}: got no policy in this folder or below it, ")
+
+
 def test_a_case_that_fails_is_a_finding_at_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", str(folder(tmp_path, verdict="denied"))]) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -47,7 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        help="the policies, or the word shipped; repeatable (default: ./policies if policies are there, else shipped). "
+        help="a directory or file of policies, or the word shipped; repeatable (default: ./policies if policies are "
+        "there, else shipped). "
         "With --cluster also the word cluster: its GPUPolicies over those of DIR; name both (default: those that "
         "podberth ships, and cluster)",
     )

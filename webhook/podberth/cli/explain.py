@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         action="append",
         default=[],
-        help="the policies, read recursively, or the word shipped; repeatable (default: ./policies if policies are "
+        help="a directory or file of policies, or the word shipped; repeatable (default: ./policies if policies are "
         "there, else shipped)",
     )
     add_topology(

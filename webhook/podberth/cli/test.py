@@ -30,6 +30,7 @@ from .watch import add_watch, files_of_cluster, watched
 
 # Evaluations of each expression for its time: enough to measure, few enough to wait for.
 _ROUNDS = 20
+_NO_POLICY = "got no policy in this folder or below it, want the policies that the suite is about; move it beside them"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -144,6 +145,8 @@ class _SuiteRunner:
         parsed, natives = ParsedPolicies(), None
         if suite is not None and not files.problems:
             parsed = parse_policies(files.policies, others_of(files.policies))
+            if not (parsed.policies or parsed.namespaced or parsed.others or parsed.problems):
+                findings.append(Problem(file, 0, 0, "", _NO_POLICY))
             if parsed.others:
                 natives = SuiteNatives(suite, parsed, self.environment, observer)
                 findings += natives.judge.problems

@@ -35,14 +35,17 @@ _WANTED = "want what kubectl get nodes,configmaps -o yaml prints"
 
 
 def read_policy_texts(*directories: Path) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of every policy file below each directory, by path, and the problems of unreadable files."""
+    """Return (file, text) of every policy file below each directory, by path, and the problems of unreadable files.
+
+    A file in place of a directory is read, too.
+    """
     texts, problems = list[tuple[str, str]](), list[Problem]()
     for directory in directories:
         files, unlisted = _listing(directory)
-        if files == [directory]:
+        found, unreadable = _texts(directory, filter(_is_policy, files))
+        if files == [directory] and not found:
             problems.append(Problem(str(directory), 0, 0, "", "got no directory, want that of the policies"))
             continue
-        found, unreadable = _texts(directory, filter(_is_policy, files))
         texts += found
         problems += [*unlisted, *unreadable]
     return texts, problems
