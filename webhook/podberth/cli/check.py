@@ -16,9 +16,11 @@ from ..check.result import Report
 from ..check.run import CheckSettings
 from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
+from ..files.library import SHIPPED
 from ..files.manifests import find_manifests
 from . import live_flags
 from .access import (
+    SUGGESTED,
     add_cluster_files,
     add_outputs,
     add_quiet,
@@ -42,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", help="a manifest, a directory of them, or - for standard input")
     live_flags.configure(parser)
-    add(
+    policies = add(
         "--policies",
         metavar="DIR",
         action="append",
@@ -52,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "With --cluster also the word cluster: its GPUPolicies over those of DIR; name both (default: those that "
         "podberth ships, and cluster)",
     )
+    SUGGESTED[policies] = (SHIPPED, live_flags.OF_CLUSTER)
     add_topology(
         parser,
         "a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "

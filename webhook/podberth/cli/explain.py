@@ -21,7 +21,7 @@ from ..check.result import by_namespace
 from ..check.sources import of_documents
 from ..check.surroundings import assumed, surroundings, with_assumed, within
 from ..errors import PolicyError, Problem, ReviewError, UsageError, did_you_mean
-from ..files.library import ALONE, folders, own, served
+from ..files.library import ALONE, SHIPPED, folders, own, served
 from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, read_manifest
 from ..kube.documents import PositionedDocument, load_documents
@@ -33,7 +33,7 @@ from ..native.documents import Located, is_native, others_of
 from ..native.judge import NativeJudge, Surroundings
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..workload.templates import Template, templates
-from .access import add_cluster_files, add_output, add_requester, cluster_files_of, requester_of
+from .access import SUGGESTED, add_cluster_files, add_output, add_requester, cluster_files_of, requester_of
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .simulated import add_topology, facts_and_holdings_of
@@ -53,7 +53,7 @@ readable."""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``podberth explain``: the pod, the policies and nodes, and the format of the output."""
     parser.add_argument("pod", metavar="POD", help="a file with a pod, or with a workload that makes pods; - is stdin")
-    parser.add_argument(
+    policies = parser.add_argument(
         "--policies",
         metavar="DIR",
         action="append",
@@ -61,6 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a directory or file of policies, or the word shipped; repeatable (default: ./policies if policies are "
         "there, else shipped)",
     )
+    SUGGESTED[policies] = (SHIPPED,)
     add_topology(
         parser,
         "a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known); "
