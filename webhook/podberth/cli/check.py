@@ -41,6 +41,11 @@ _FORMATS: Final = tuple(each.name for each in FORMATS)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the paths and the flags of ``podberth check``."""
+    parser.epilog = (
+        "Exit code 0: nothing is denied, and nothing of --fail-on was found; 1: something is; "
+        "2: a file, a flag or a policy is wrong; 3: the cluster did not answer. "
+        "Example: podberth check --simulate hgx-h100-8:2 manifests/. More: podberth docs check"
+    )
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", help="a manifest, a directory of them, or - for standard input")
     live_flags.configure(parser)

@@ -52,6 +52,10 @@ readable."""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``podberth explain``: the pod, the policies and nodes, and the format of the output."""
+    parser.epilog = (
+        "Exit code 0: the pod is allowed; 1: it is denied; 2: a file, a flag or a policy is wrong. "
+        "Example: podberth explain pod.yaml --simulate hgx-h100-8:2. More: podberth docs commands"
+    )
     parser.add_argument("pod", metavar="POD", help="a file with a pod, or with a workload that makes pods; - is stdin")
     policies = parser.add_argument(
         "--policies",

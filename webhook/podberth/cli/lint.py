@@ -23,6 +23,10 @@ LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the files, the flag for the cluster's nodes and the flags for the output of ``podberth lint``."""
+    parser.epilog = (
+        "Exit code 0: nothing of --fail-on or above; 1: a finding; 2: a file or flag is wrong. "
+        "Example: podberth lint policies --level note. More: podberth docs lint"
+    )
     parser.add_argument(
         "paths",
         metavar="PATH",

@@ -35,6 +35,10 @@ _NO_POLICY = "got no policy in this folder or below it, want the policies that t
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the directory, the selection of cases and the flags for the output of ``podberth test``."""
+    parser.epilog = (
+        "Exit code 0: all cases pass; 1: a finding; 2: a flag or directory is wrong. "
+        "Example: podberth test policies --coverage. More: podberth docs testing"
+    )
     parser.add_argument(
         "directory",
         metavar="DIR",
