@@ -48,7 +48,7 @@ def test_lint_has_the_flags_and_the_classes_that_the_page_has(capsys: pytest.Cap
     printed = capsys.readouterr().out
     documented = [cell.split()[0] for cell in rows(page("docs/lint.md")) if cell.startswith("-")]
     shared = {"--topology", "--simulate", "--conventions", "--pod-schema"}
-    assert shared | {"-o", "--level", "--fail-on", "--costs", "--watch"} == set(documented)
+    assert shared | {"-o", "-q", "--level", "--fail-on", "--costs", "--watch"} == set(documented)
     assert all(flag in printed for flag in documented)
     classes = f"`cheap` below {CHEAP_BELOW // 1000} ms, `expensive` from {EXPENSIVE_FROM // 1000} ms"
     assert classes in page("docs/lint.md")

@@ -40,10 +40,14 @@ class Problem:
     where: str
     message: str
 
+    @property
+    def place(self) -> str:
+        """``file:line:column``, or only the file if the problem is about the whole document."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
     def __str__(self) -> str:
         """Return the problem in the form that editors recognize: ``file:line:column where: message``."""
-        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        return f"{place} {self.where}: {self.message}" if self.where else f"{place}: {self.message}"
+        return f"{self.place} {self.where}: {self.message}" if self.where else f"{self.place}: {self.message}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -38,7 +38,7 @@ def test_what_an_api_server_sent_is_read(path: Path) -> None:
         ({"kind": "Pod"}, "request.kind: got string, want object"),
         ({"kind": {"kind": ["Pod"]}}, "request.kind.kind: got list, want string"),
         ({"kind": {"group": "", "version": "v1", "kind": _LONG}}, "request.kind.kind: got 254 characters"),
-        ({"resource": None}, "request.resource: got NoneType, want an object"),
+        ({"resource": None}, "request.resource: got null, want an object"),
         ({"resource": {"resource": 1}}, "request.resource.resource: got integer, want string"),
         ({"requestKind": 1}, "request.requestKind: got integer, want object"),
         ({"requestResource": {"version": {}}}, "request.requestResource.version: got object, want string"),
@@ -75,7 +75,7 @@ def test_the_characters_of_a_name_are_for_the_api_server_to_refuse(name: str) ->
     ("fields", "message"),
     [
         ({"kind": "Job"}, "request.object.kind: got 'Job', want 'Deployment', as in request.kind"),
-        ({"kind": 1}, "request.object.kind: got int, want 'Deployment', as in request.kind"),
+        ({"kind": 1}, "request.object.kind: got 1, want 'Deployment', as in request.kind"),
         ({"apiVersion": "v1"}, "request.object.apiVersion: got 'v1', want 'apps/v1', as in request.kind"),
     ],
 )

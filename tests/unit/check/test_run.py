@@ -252,7 +252,7 @@ def test_namespaces_and_parameters_of_the_checked_files_count() -> None:
 
 WRONG = {
     "kind: 3\napiVersion: v1": ("kind", 1, "got 3"),
-    "apiVersion: v1": ("kind", 1, "got None"),
+    "apiVersion: v1": ("kind", 1, "got null"),
     "apiVersion: v1\nkind: Pod\nspec:": ("spec", 3, "no containers"),
     "apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: 3}]}": (
         "spec.containers[0].resources",

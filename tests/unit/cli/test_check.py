@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -88,6 +89,19 @@ def test_quiet_says_nothing_where_nothing_is_wrong(place: Path, capsys: pytest.C
     assert capsys.readouterr() == (line, "")
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_junit_has_the_time_of_each_document(place: Path, jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    # a clock of milliseconds: so many templates take one in any case
+    template = "metadata: {}, spec: {containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}"
+    tasks = ", ".join(f"{{name: t{number}, replicas: 1, template: {{{template}}}}}" for number in range(20))
+    job = f"apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {{name: j}}\nspec: {{tasks: [{tasks}]}}\n"
+    for name in ("b", "c"):
+        (place / "pods" / f"{name}.yaml").write_text(job, encoding="utf-8")
+    main(["check", f"{place}/pods/b.yaml", f"{place}/pods/c.yaml", "--jobs", jobs, "-o", "junit"])
+    root = ET.fromstring(capsys.readouterr().out)  # noqa: S314 - our own
+    assert [float(suite.get("time") or 0) > 0 for suite in root] == [True, True]
+
+
 def test_simulated_machines_are_a_topology(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, report, talk = run(place, "@/pods", "--simulate", "hgx-h100-8:2,l4-4", capsys=capsys)
     assert (code, report["results"][0]["verdict"]) == (0, "mutated")
@@ -114,6 +128,17 @@ def test_without_a_folder_the_policies_are_those_in_policies_or_the_shipped_ones
     for command in commands[:3]:
         main(command)
         assert f"in {ROOT / 'policies'}\n" in capsys.readouterr().err, command
+
+
+@pytest.mark.parametrize("command", [["check", "pods"], ["explain", "pods/a.yaml"], ["lint"]])
+def test_a_file_of_policies_is_taken_as_a_directory_is(
+    command: list[str], place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    (place / "policies" / "broken.yaml").write_text("{", encoding="utf-8")
+    flags = [] if command == ["lint"] else ["--policies"]
+    assert main([*command, *flags, "policies/few.yaml"]) == 1
+    assert "broken.yaml" not in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize("command", [["check", "pods"], ["explain", "pods/a.yaml"]])

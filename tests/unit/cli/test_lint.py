@@ -113,6 +113,15 @@ def test_nodes_are_asked_about_with_a_snapshot(folder: Path, capsys: pytest.Capt
     assert "no known node has the taint nvidia.com/gpuu" in capsys.readouterr().out
 
 
+def test_a_quiet_run_prints_only_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert folder.is_dir()
+    assert main(["lint", "p", "-q"]) == 1
+    shown = capsys.readouterr().out
+    assert [line.split()[-1] for line in shown.splitlines()[::2]] == ["unused-variable"]
+    assert main(["lint", "p", "--fail-on", "error", "--level", "error", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+
+
 def test_sarif_is_valid_and_describes_every_rule(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert folder.is_dir()
     assert main(["lint", "p", "-o", "sarif", "--level", "note"]) == 1

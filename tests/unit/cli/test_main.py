@@ -1,3 +1,4 @@
+import argparse
 import json
 import os
 import subprocess
@@ -24,6 +25,28 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     assert {command.name for command in COMMANDS} <= set(text.split())
+
+
+@pytest.mark.parametrize("command", ["check", "test", "lint", "explain"])
+def test_help_stands_alone(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    page = text.rpartition("podberth docs ")[2]
+    assert "Exit code 0: " in text
+    assert f"Example: podberth {command} " in text
+    assert main(["docs", page]) == 0
+
+
+def test_each_argument_has_a_help() -> None:
+    waiting, bare = [parser_of_everything()], []
+    while waiting:
+        parser = waiting.pop()
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                waiting += action.choices.values()
+            elif not action.help:
+                bare.append(f"{parser.prog}: {action.metavar or action.dest}")
+    assert bare == []
 
 
 @pytest.mark.parametrize("argv", [[], ["nonsense"], ["--nonsense"], ["serve", "--nonsense"], ["version", "more"]])

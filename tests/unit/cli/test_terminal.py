@@ -65,7 +65,7 @@ def test_no_colour_where_it_is_not_wanted(env: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("env", [{"FORCE_COLOR": "1"}, {"COLUMNS": "40"}, {"PYTHONIOENCODING": "ascii"}])
-def test_a_pipe_gets_plain_text_of_a_hundred_columns_in_its_encoding(env: dict[str, str]) -> None:
+def test_a_pipe_gets_plain_text_without_wrapping_in_its_encoding(env: dict[str, str]) -> None:
     completed = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environ(**env), capture_output=True, check=True, timeout=180
     )
@@ -74,7 +74,8 @@ def test_a_pipe_gets_plain_text_of_a_hundred_columns_in_its_encoding(env: dict[s
 
     assert "\x1b" not in shown
     assert shown.splitlines()[1] == "-- a title ".ljust(100, "-") if ascii_only else "── a title ".ljust(100, "─")
-    assert ("w\\xf6rter" if ascii_only else "w\u00f6rter") in shown
+    word = "w\\xf6rter" if ascii_only else "w\u00f6rter"
+    assert shown.splitlines()[-1] == " ".join([word] * 40)
 
 
 def written(width: int, *lines: Line) -> list[str]:
@@ -91,6 +92,15 @@ def test_a_line_hangs_and_its_long_words_are_folded() -> None:
 
 def test_a_no_break_space_holds() -> None:
     assert written(40, Line((Span("x" * 30 + " 16\u00a0h100, 8\u00a0a100"),))) == ["x" * 30 + " 16 h100,", "8 a100"]
+
+
+def test_nothing_is_wrapped_without_a_terminal() -> None:
+    stream = io.StringIO()
+    terminal = Terminal.of(stream)
+    terminal.line("x " * 99 + "x")
+    terminal.table([("a", "b"), ("1", "y " * 99 + "y")])
+
+    assert [len(each) for each in stream.getvalue().splitlines()] == [199, 4, 202]
 
 
 def test_wide_characters_take_two_columns() -> None:

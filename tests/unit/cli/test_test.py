@@ -1,6 +1,7 @@
 """``podberth test`` over folders of policies and suites."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -63,6 +64,14 @@ def test_a_suite_above_the_policies_is_of_all_of_them(tmp_path: Path, capsys: py
     assert main(["test", str(tmp_path)]) == 1
 
 
+def test_a_suite_without_policies_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder(tmp_path, verdict="mutated")
+    (tmp_path / "named" / "policy.yaml").unlink()
+    assert main(["test", str(tmp_path)]) == 1
+    suite = tmp_path / "named" / "tests.yaml"
+    assert capsys.readouterr().out.splitlines()[1].startswith(f"  {suite}: got no policy in this folder or below it, ")
+
+
 def test_a_case_that_fails_is_a_finding_at_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", str(folder(tmp_path, verdict="denied"))]) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -87,6 +96,29 @@ def test_github_shows_each_finding_at_its_line(
         f"::error file=p/named/tests.yaml,line=7,col=21,title=a GPU::{finding}",
         "podberth test: 1 case in 2 suites, 2 findings",
     ]
+
+
+def test_a_line_for_each_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder(tmp_path / "p", verdict="denied")
+    folder(tmp_path / "q", "object.metadata.nam == 'train'")
+    folder(tmp_path / "r")
+    assert main(["test", str(tmp_path), "-o", "line"]) == 1
+    broken, failed = capsys.readouterr().out.splitlines()
+    assert re.match(rf"{tmp_path}/q/named/policy.yaml:7:\d+: error: spec.validations\[0\].expression: ", broken)
+    place = f"{tmp_path}/p/named/tests.yaml:7:21"
+    assert failed == f"{place}: error: a GPU: cases[0].expect.verdict: got unchanged, want denied"
+
+
+def test_a_quiet_run_prints_only_suites_with_findings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder(tmp_path / "policies" / "p")
+    assert main(["test", "-q"]) == 0
+    assert tuple(capsys.readouterr()) == ("", "")
+    folder(tmp_path / "policies" / "q", verdict="denied")
+    assert main(["test", "-q"]) == 1
+    assert capsys.readouterr().out.startswith("FAIL policies/q/named/tests.yaml: 1 case\n  policies/q")
 
 
 def test_a_policy_that_does_not_compile_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -514,6 +514,22 @@ def test_an_export_is_made_of_several_files(tmp_path: Path, capsys: Captured) ->
     assert len(json.loads(capsys.readouterr().out)["items"]) == len(cluster())
 
 
+def test_a_file_that_is_no_snapshot_is_an_error_and_writes_nothing(
+    snapshot: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    other, out = tmp_path / "values.yaml", tmp_path / "out.json"
+    other.write_text("replicas: 3\nimage: train\n")
+    for command in (
+        ["export", "--from", other, "-o", out],
+        ["show", "--topology", other],
+        ["diff", snapshot, other],
+        ["diff", other, snapshot],
+    ):
+        run(*command, code=2)
+        assert f"{other}: got no Node, want what kubectl get nodes,configmaps" in capsys.readouterr().err
+    assert not out.exists()
+
+
 def test_an_anonymous_export_names_nobody(snapshot: Path, capsys: Captured) -> None:
     run("export", "--from", snapshot, "--anonymize")
     text = capsys.readouterr().out
@@ -532,7 +548,7 @@ def test_params_are_those_of_the_policies_that_are_named(tmp_path: Path, capsys:
         for name in ("podberth-multi-gpu-nvlink", "mine", "nobodys")
     ]
     file, policies = tmp_path / "maps.json", tmp_path / "policies"
-    file.write_text(json.dumps(as_list(maps)))
+    file.write_text(json.dumps(as_list([*maps, cluster()[0]])))
     policies.mkdir()
     reference = f"{{name: mine, namespace: {NAMESPACE}, parameterNotFoundAction: Allow}}"
     (policies / "policy.yaml").write_text(
@@ -543,7 +559,8 @@ def test_params_are_those_of_the_policies_that_are_named(tmp_path: Path, capsys:
     kept = {}
     for name, flags in {"shipped": [], "mine": ["--policies", policies]}.items():
         run("export", "--from", file, *flags)
-        kept[name] = [each["metadata"]["name"] for each in json.loads(capsys.readouterr().out)["items"]]
+        exported = json.loads(capsys.readouterr().out)["items"]
+        kept[name] = [each["metadata"]["name"] for each in exported if each["kind"] == "ConfigMap"]
     assert kept == {"shipped": ["podberth-multi-gpu-nvlink"], "mine": ["mine"]}
 
 

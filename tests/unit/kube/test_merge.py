@@ -108,7 +108,7 @@ def test_an_item_that_the_pod_has_twice_is_replaced_and_not_merged() -> None:
         ),
         ({"nodename": "a"}, "applyConfiguration.spec: unknown field 'nodename'; did you mean nodeName"),
         ({"hostNetwork": "yes"}, "spec.hostNetwork: got 'yes', want a boolean"),
-        ({"priority": True}, "spec.priority: got True, want a whole number"),
+        ({"priority": True}, "spec.priority: got true, want a whole number"),
         ({"volumes": {}}, "spec.volumes: got a map, want a list"),
         ({"volumes": [None]}, r"spec.volumes\[0\]: got null, want Volume"),
         ({"volumes": [{"name": "v"}, {"name": "v"}]}, "spec.volumes: got an item twice, want each name once"),

@@ -92,7 +92,7 @@ def test_a_rate_is_exceeded_in_a_tenth_of_the_time(rate: float, most: int) -> No
         ({"needs": [{"count": 1}]}, "needs[0]: got none, want one of memory, profile and gpus"),
         ({"needs": [{"gpus": 1, "memory": "1Gi", "count": 1}]}, "got memory and gpus, want one of"),
         ({"needs": [{"gpus": 0, "count": 1}]}, "needs[0].gpus: got 0, want a number from 1 to 100,000"),
-        ({"needs": [{"gpus": True, "count": 1}]}, "needs[0].gpus: got True"),
+        ({"needs": [{"gpus": True, "count": 1}]}, "needs[0].gpus: got true"),
         ({"needs": [{"profile": "large", "count": 1}]}, "needs[0].profile: "),
         ({"needs": [{"memory": "10", "count": 1}]}, "got 10, want at least 1Mi; give the unit, as in 10Gi"),
         ({"needs": [{"memory": "much", "count": 1}]}, "needs[0].memory: "),

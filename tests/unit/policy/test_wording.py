@@ -5,7 +5,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from podberth.errors import did_you_mean
 from podberth.kube.paths import Path
-from podberth.policy.wording import MOST_EXPLAINED, explain, fields_at, shown
+from podberth.kube.shape import shown
+from podberth.policy.wording import MOST_EXPLAINED, explain, fields_at
 
 
 class Inner(BaseModel):

@@ -36,7 +36,7 @@ def test_a_part_of_a_document_matches_it(expected: object) -> None:
         ({"spec": {"tolerations": [{"key": "c"}, {"key": "a"}]}}, ("spec", "tolerations", 1), "no such item behind"),
         ({"spec": {"tolerations": [{"key": "a"}, {"key": "a"}]}}, ("spec", "tolerations", 1), "no such item behind"),
         ({"spec": {"tolerations": [{"key": "z"}]}}, ("spec", "tolerations", 0), "got no such item in ["),
-        ({"spec": {"tolerations": {"key": "a"}}}, ("spec", "tolerations"), "want {'key': 'a'}"),
+        ({"spec": {"tolerations": {"key": "a"}}}, ("spec", "tolerations"), 'want {"key": "a"}'),
         ({"spec": {"nodeName": "n"}}, ("spec", "nodeName"), "got null, want 'n'"),
         ({"spec": {"volumes": [1]}}, ("spec", "volumes", 0), "got no such item"),
     ],

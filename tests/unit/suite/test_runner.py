@@ -178,7 +178,7 @@ def test_a_denied_pod_has_no_patched_form_when_mutation_denies(environment: Envi
         ("  review: {operation: EAT}\n  expect: {verdict: denied}\n", "cases[0].review: request.operation: got 'EAT'"),
         (
             f"  pod: {POD}\n  objects: [{{kind: Node}}]\n  expect: {{verdict: denied}}\n",
-            "cases[0]: document: got apiVersion None",
+            "cases[0]: document: got apiVersion null",
         ),
     ],
 )

@@ -159,5 +159,5 @@ def test_what_is_no_topology_config_map_is_an_error(broken: dict[str, Any]) -> N
 def test_a_config_map_without_the_document_is_an_error() -> None:
     document = config_map()
     del document["data"]
-    with pytest.raises(TopologyError, match=r"data\['topology.json'\]: got None"):
+    with pytest.raises(TopologyError, match=r"data\['topology.json'\]: got null"):
         decode_topology(document)

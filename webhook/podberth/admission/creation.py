@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ReviewError
+from ..kube.shape import shown
 from .review import API_VERSION, KIND, AdmissionRequest, decode_review
 
 AUTHOR = "author"
@@ -44,7 +45,7 @@ def request_of(given: Mapping[str, Any]) -> AdmissionRequest:
     pod = given.get("object") or given.get("oldObject")
     metadata = (pod.get("metadata") if isinstance(pod, dict) else None) or {}
     if not isinstance(metadata, dict):
-        raise ReviewError(400, f"metadata: got {metadata!r}, want an object")
+        raise ReviewError(400, f"metadata: got {shown(metadata)}, want an object")
     request = {
         "uid": _NOBODY,
         **OF_A_CREATION,

@@ -12,7 +12,7 @@ from typing import Final
 import orjson
 
 from ..kube.pod_limits import ENTRIES
-from ..kube.scalars import kind_of
+from ..kube.shape import kind_of
 from ..kube.unchecked import at, mapping_at, text_at
 from ..policy.evaluate import Params
 from ..wellknown import NAMESPACE, PARAMS_LABEL

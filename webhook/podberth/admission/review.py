@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import ReviewError
 from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.review_limits import excess_of_envelope, outline
-from ..kube.shape import envelope_problems
+from ..kube.shape import envelope_problems, kind_of, shown
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -82,7 +82,7 @@ def decode_review(document: object, size_bytes: int | None = None, *, unparsed: 
     """
     review = _object(document, "body")
     if review.get("apiVersion") != API_VERSION or review.get("kind") != KIND:
-        got = f"{review.get('apiVersion')!r} {review.get('kind')!r}"[:80]
+        got = f"{shown(review.get('apiVersion'))} {shown(review.get('kind'))}"[:80]
         raise ReviewError(_BAD_REQUEST, f"apiVersion and kind: got {got}, want {API_VERSION} {KIND}")
     raw = _object(review.get("request"), "request")
     if excess := unparsed or excess_of_envelope(raw, size_bytes):
@@ -152,8 +152,7 @@ def _check_kinds(request: AdmissionRequest, kind: tuple[str, str, str]) -> None:
 
 
 def _mismatch(where: str, got: object, want: str) -> None:
-    shown = f"{got!r:.80}" if isinstance(got, str) else type(got).__name__
-    raise ReviewError(_BAD_REQUEST, f"request.{where}: got {shown}, want {want[:80]!r}, as in request.kind")
+    raise ReviewError(_BAD_REQUEST, f"request.{where}: got {shown(got)}, want {want[:80]!r}, as in request.kind")
 
 
 def _shown(kind: tuple[str, str, str]) -> str:
@@ -163,7 +162,7 @@ def _shown(kind: tuple[str, str, str]) -> str:
 
 def _object(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ReviewError(_BAD_REQUEST, f"{where}: got {type(value).__name__}, want an object")
+        raise ReviewError(_BAD_REQUEST, f"{where}: got {kind_of(value)}, want an object")
     return value
 
 

@@ -21,6 +21,7 @@ from ..kube.paths import Path
 from ..kube.pod import containers, spec
 from ..kube.schedule import is_schedule
 from ..kube.schema import PodSchema, workload_type
+from ..kube.shape import shown
 from ..kube.unchecked import mapping_at, text_at
 from ..kube.walk import values
 from ..workload.projection import place_of
@@ -215,9 +216,13 @@ def _selector(whole: _Object, template: Template, *, named: bool) -> Iterator[Un
     wanted = mapping_at(whole.content, "spec", "selector", "matchLabels") if whole.kind in _FOREVER else {}
     for key, value in wanted.items():
         if labels and labels.get(key) != value and not holds_placeholder(f"{key}{value}{labels.get(key)}"):
-            has = f"has {labels[key]!s:.63}" if key in labels else "does not have the label"
-            message = f"got {value!s:.63}, but the template {has}; want the same in both"
+            has = f"has {_plain(labels[key])}" if key in labels else "does not have the label"
+            message = f"got {_plain(value)}, but the template {has}; want the same in both"
             yield _completable((*whole.path, "spec", "selector", "matchLabels", key), message, named=named)
+
+
+def _plain(value: object) -> str:
+    return value[:63] if isinstance(value, str) else shown(value, 63)
 
 
 def _mounts(template: Template, *, named: bool) -> Iterator[UnknownField]:

@@ -51,6 +51,12 @@ def shown(names: Sequence[str], separator: str = ", ") -> str:
     return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
 
 
+def at_other_fields(found: Iterable[Finding], reported: Iterable[Finding]) -> list[Finding]:
+    """Return those of ``found`` at whose field nothing is reported yet."""
+    fields = {each.field for each in reported}
+    return [each for each in found if each.field not in fields]
+
+
 def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the findings; of skipped mutations with equal messages at one line, only the first."""
     said: set[tuple[str, int]] = set()
@@ -138,6 +144,8 @@ class Result:
     unplaced: bool = field(default=False, compare=False, repr=False)
     """Whether nodes are known, and none fits a pod of the object; on the first result of the object. In JSON it is in
     the summary."""
+    seconds: float = field(default=0, compare=False, repr=False)
+    """The time of judging the object, on its first result; 0 if nobody measured it. Only JUnit has it."""
     earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
     """The changes for the earlier templates of the document; ``changes`` apply after ``earlier``. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)

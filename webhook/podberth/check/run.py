@@ -4,7 +4,7 @@ The functions take the texts of files and a snapshot, and return results and pat
 error, but becomes a result.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
@@ -45,7 +45,7 @@ from .other_files import (
 )
 from .place import field_of, named_path, place_in, reads_of, without_field
 from .removed_versions import removed_version
-from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
+from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, at_other_fields, shown, skips_once
 from .sources import Document, Source, SourceFile
 from .template_paths import all_inside, apart, innermost, of_each
 from .unknown_fields import UnknownField, first_of, unknown_fields_in
@@ -72,6 +72,8 @@ class CheckSettings:
     """The user who applies the manifests, and what users may do."""
     natives: Natives | None = None
     """The native policies that are evaluated for the manifests; None if there are none."""
+    clock: Callable[[], float] = float
+    """Returns the seconds of a clock, from which the results have their times; without one the times are 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +137,6 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
     )
 
 
-def _at_other_fields(found: Iterable[Finding], reported: Iterable[Finding]) -> list[Finding]:
-    """Return those of ``found`` at whose field nothing is reported yet."""
-    fields = {each.field for each in reported}
-    return [each for each in found if each.field not in fields]
-
-
 def unreadable(problem: Problem) -> Result:
     """Return the result for a document that could not be read."""
     error = Finding(policy="", message=problem.message, field=problem.where, line=problem.line)
@@ -149,12 +145,14 @@ def unreadable(problem: Problem) -> Result:
 
 def _judged(item: "_Object") -> list[Result]:
     """Return the results for an object of a file, with the decisions of native policies."""
-    results, natives = list(item.results()), item.settings.natives
+    clock, natives = item.settings.clock, item.settings.natives
+    started, results = clock(), list(item.results())
     if natives is not None:
         results = natives.added(results, item.source, item.pods, item.content)
     unlabelled = tuple(dict.fromkeys(item.judging_unlabelled()))
     unplaced = item.is_unplaced() and not any(each.verdict in ("denied", "error") for each in results)
-    return [replace(results[0], unlabelled=(item.namespace, unlabelled), unplaced=unplaced), *results[1:]]
+    of_object: dict[str, Any] = {"unlabelled": (item.namespace, unlabelled), "unplaced": unplaced}
+    return [replace(results[0], **of_object, seconds=clock() - started), *results[1:]]
 
 
 def check_object(
@@ -231,7 +229,7 @@ class _Object:
             refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
             result, patch = self._template(template, errors, refused)
             lost = [self._finding(each.message, each.path) for each in of_it if not each.refused]
-            lost = _at_other_fields(lost, result.errors)
+            lost = at_other_fields(lost, result.errors)
             results.append(replace(result, warnings=(*lost, *result.warnings)))
             if patch and index + 1 < len(found):
                 self.content = apply(self.content, patch)
@@ -370,7 +368,7 @@ class _Object:
         """
         shape = () if unfilled else misshapen(template, self.source.api_version, named=self.named)
         errors = [*unfilled, *(self._finding(message, path) for message, path in shape)]
-        errors += _at_other_fields(refused, errors)
+        errors += at_other_fields(refused, errors)
         if errors:
             errors.sort(key=lambda each: each.line)
             return self._result(template.path, "error", errors=tuple(errors))

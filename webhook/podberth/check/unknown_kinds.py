@@ -7,6 +7,7 @@ from ..devices.resources import recognise
 from ..errors import did_you_mean
 from ..kinds import forms
 from ..kinds.crd_fields import crd_fields
+from ..kube import shape
 from ..kube.paths import Path
 from ..kube.schema import Definitions, Schema
 from ..kube.unknown_fields import Typed, unknown_fields
@@ -55,7 +56,7 @@ def why_without_pods(
         return WithoutPods(message, (), is_object=False)
     for key, value in (("apiVersion", version), ("kind", kind)):
         if not isinstance(value, str) or not value:
-            return WithoutPods(f"got {value!r:.60}, want the object's {key}", (key,), is_error=True)
+            return WithoutPods(f"got {shape.shown(value, 60)}, want the object's {key}", (key,), is_error=True)
     for path, said in uncounted(content):
         return WithoutPods(said, path)
     if is_known(stated):

@@ -130,6 +130,11 @@ def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text"
     parser.add_argument("-o", "--output", choices=formats, default=formats[0], help=f"(default {formats[0]})")
 
 
+def add_quiet(parser: argparse.ArgumentParser, effect: str) -> None:
+    """Add the flag ``-q``, which leaves out everything but findings; its help begins with ``effect``."""
+    parser.add_argument("-q", "--quiet", action="store_true", help=f"{effect}; on stderr nothing about what was read")
+
+
 def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     """Add the repeatable flag -o for an output format and optionally a file; the first format is the default."""
     output = parser.add_argument(

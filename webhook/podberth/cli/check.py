@@ -3,6 +3,7 @@
 import argparse
 import gc
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -15,9 +16,20 @@ from ..check.result import Report
 from ..check.run import CheckSettings
 from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
+from ..files.library import SHIPPED
 from ..files.manifests import find_manifests
 from . import live_flags
-from .access import add_cluster_files, add_outputs, add_requester, cluster_files_of, counted, outputs_of, requester_of
+from .access import (
+    SUGGESTED,
+    add_cluster_files,
+    add_outputs,
+    add_quiet,
+    add_requester,
+    cluster_files_of,
+    counted,
+    outputs_of,
+    requester_of,
+)
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
 from .output import talk
@@ -29,18 +41,25 @@ _FORMATS: Final = tuple(each.name for each in FORMATS)
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the paths and the flags of ``podberth check``."""
+    parser.epilog = (
+        "Exit code 0: nothing is denied, and nothing of --fail-on was found; 1: something is; "
+        "2: a file, a flag or a policy is wrong; 3: the cluster did not answer. "
+        "Example: podberth check --simulate hgx-h100-8:2 manifests/. More: podberth docs check"
+    )
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", help="a manifest, a directory of them, or - for standard input")
     live_flags.configure(parser)
-    add(
+    policies = add(
         "--policies",
         metavar="DIR",
         action="append",
         default=[],
-        help="the policies, or the word shipped; repeatable (default: ./policies if policies are there, else shipped). "
+        help="a directory or file of policies, or the word shipped; repeatable (default: ./policies if policies are "
+        "there, else shipped). "
         "With --cluster also the word cluster: its GPUPolicies over those of DIR; name both (default: those that "
         "podberth ships, and cluster)",
     )
+    SUGGESTED[policies] = (SHIPPED, live_flags.OF_CLUSTER)
     add_topology(
         parser,
         "a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
@@ -67,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="results besides a denial that make the exit code 1: a warning, a change; repeatable (default deny)",
     )
     add_outputs(parser, _FORMATS)
-    add("-q", "--quiet", action="store_true", help="text and line: only denials, errors and warnings")
+    add_quiet(parser, "text and line: only denials, errors and warnings")
     add("--show-record", action="store_true", help="text: podberth's record of the changes on the pod, too")
     add(
         "--jobs",
@@ -92,6 +111,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         namespace=arguments.namespace or DEFAULT_NAMESPACE,
         template_paths=_template_paths(arguments.template_path),
         requester=requester_of(arguments),
+        clock=time.perf_counter,
     )
     if live_flags.wanted(arguments):
         from . import check_live  # noqa: PLC0415 - its asyncio and API are 5 % of a check of one manifest

@@ -86,6 +86,16 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
     return SUGGESTED.get(action) or tuple(map(str, action.choices or ()))
 
 
+def _is_list(action: argparse.Action) -> bool:
+    """Return whether a flag takes several values in one word, separated by commas."""
+    return str(action.metavar).endswith(",…")
+
+
+def _takes_paths(action: argparse.Action) -> bool:
+    """Return whether an argument takes any path, besides the values of ``_values``."""
+    return action.metavar == "DIR" or not _values(action)
+
+
 def _first(text: str | None) -> str:
     """Return the first clause of a flag's help text, which a shell shows beside the completed word."""
     text = text or ""
@@ -133,7 +143,8 @@ def _bash_values(grammar: Grammar) -> Iterator[str]:
         if flag.nargs != 0:
             patterns = "|".join(f'"{command}|{spelling}"' for spelling in flag.option_strings)
             values = _values(flag)
-            found = f'COMPREPLY=($(compgen -W {_quoted(values)} -- "$current"))' if values else "COMPREPLY=()"
+            typed = '-P "$listed" -W {} -- "${{current##*,}}"' if _is_list(flag) else '-W {} -- "$current"'
+            found = f"COMPREPLY=($(compgen {typed.format(_quoted(values))}))" if values else "COMPREPLY=()"
             yield f"        {patterns}) {found}; return ;;"
 
 
@@ -172,9 +183,10 @@ def _fish_flag(flag: argparse.Action) -> str:
         f" -l {each.removeprefix('--')}" if each.startswith("--") else f" -s {each.removeprefix('-')}"
         for each in flag.option_strings
     )
-    if values := _values(flag):
-        return f"{spelled} -x -a {_quoted(values)}"
-    return spelled if flag.nargs == 0 else f"{spelled} -r -F"
+    if flag.nargs == 0:
+        return spelled
+    values = _values(flag)
+    return spelled + (" -r -F" if _takes_paths(flag) else " -x") + (f" -a {_quoted(values)}" if values else "")
 
 
 def _fish_text(text: str) -> str:
@@ -216,8 +228,8 @@ def _at(known: Mapping[tuple[str, ...], Grammar], words: Sequence[str]) -> Gramm
 
 def _offered(grammar: Grammar, awaited: argparse.Action | None, last: str) -> tuple[Sequence[tuple[str, str]], int]:
     if awaited is not None and awaited.nargs != 0:
-        values = _values(awaited)
-        return [(value, "") for value in values], _NO_FILES if values else _FILES
+        listed = last[: last.rfind(",") + 1] if _is_list(awaited) else ""
+        return [(listed + value, "") for value in _values(awaited)], _FILES if _takes_paths(awaited) else _NO_FILES
     if last.startswith("-"):
         return [(each, _first(flag.help)) for flag in grammar.flags for each in flag.option_strings], _NO_FILES
     return grammar.words, _NO_FILES if grammar.words else _FILES

@@ -22,7 +22,7 @@ from ..check.result import by_namespace
 from ..check.sources import of_documents
 from ..check.surroundings import assumed, surroundings, with_assumed, within
 from ..errors import PolicyError, Problem, ReviewError, UsageError, did_you_mean
-from ..files.library import ALONE, folders, own, served
+from ..files.library import ALONE, SHIPPED, folders, own, served
 from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, read_manifest
 from ..kube.documents import PositionedDocument, load_documents
@@ -35,7 +35,7 @@ from ..native.documents import Located, is_native, others_of
 from ..native.judge import NativeJudge, Surroundings
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..workload.templates import Template, templates
-from .access import add_cluster_files, add_output, add_requester, cluster_files_of, requester_of
+from .access import SUGGESTED, add_cluster_files, add_output, add_requester, cluster_files_of, requester_of
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .simulated import add_topology, facts_and_holdings_of
@@ -55,15 +55,20 @@ readable."""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``podberth explain``: the pod, the policies and nodes, and the format of the output."""
+    parser.epilog = (
+        "Exit code 0: the pod is allowed; 1: it is denied; 2: a file, a flag or a policy is wrong. "
+        "Example: podberth explain pod.yaml --simulate hgx-h100-8:2. More: podberth docs commands"
+    )
     parser.add_argument("pod", metavar="POD", help="a file with a pod, or with a workload that makes pods; - is stdin")
-    parser.add_argument(
+    policies = parser.add_argument(
         "--policies",
         metavar="DIR",
         action="append",
         default=[],
-        help="the policies, read recursively, or the word shipped; repeatable (default: ./policies if policies are "
+        help="a directory or file of policies, or the word shipped; repeatable (default: ./policies if policies are "
         "there, else shipped)",
     )
+    SUGGESTED[policies] = (SHIPPED,)
     add_topology(
         parser,
         "a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known); "
@@ -127,7 +132,9 @@ def run(arguments: argparse.Namespace) -> int:
         from .terminal import Terminal  # noqa: PLC0415 - as above
 
         def render(stream: TextIO) -> None:
-            terminal = Terminal.of(stream) if stream.isatty() else Terminal(stream, colour=False, width=_PIPED)
+            terminal = (
+                Terminal.of(stream) if stream.isatty() else Terminal(stream, colour=False, width=_PIPED, wraps=False)
+            )
             show(found, terminal, brief=arguments.brief)
 
         write(render, "")

@@ -11,7 +11,7 @@ from ..files.loading import LintFiles, find_policies
 from ..lint.findings import Level
 from ..lint.runner import LintReport, lint
 from . import lint_report
-from .access import add_cluster_files, add_output, cluster_files_of
+from .access import add_cluster_files, add_output, add_quiet, cluster_files_of
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .simulated import add_topology, facts_of
@@ -23,6 +23,10 @@ LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the files, the flag for the cluster's nodes and the flags for the output of ``podberth lint``."""
+    parser.epilog = (
+        "Exit code 0: nothing of --fail-on or above; 1: a finding; 2: a file or flag is wrong. "
+        "Example: podberth lint policies --level note. More: podberth docs lint"
+    )
     parser.add_argument(
         "paths",
         metavar="PATH",
@@ -39,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="the lowest level that makes the exit code 1 (default warning)",
     )
+    add_quiet(parser, "text: only findings")
     parser.add_argument("--costs", action="store_true", help="text: print the cost of each expression, too")
     add_watch(parser)
 
@@ -58,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Check the policies and print the findings of ``--level`` and above; return the exit code."""
     if not arguments.paths:
         arguments.paths = [own_or_served()]
-        talk([f"linting the policies in {arguments.paths[0]}"])
+        talk([] if arguments.quiet else [f"linting the policies in {arguments.paths[0]}"])
     return watched(arguments, (*arguments.paths, *files_of_cluster(arguments)), lambda: _run(arguments))
 
 
@@ -84,7 +89,12 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.output == "text":
         from .terminal import Terminal  # noqa: PLC0415 - what is not printed is not loaded
 
-        write(lambda stream: lint_report.show(report, level, Terminal.of(stream), costs=arguments.costs), "")
+        write(
+            lambda stream: lint_report.show(
+                report, level, Terminal.of(stream), costs=arguments.costs, quiet=arguments.quiet
+            ),
+            "",
+        )
     elif arguments.output in ("line", "github"):
         render = lint_report.as_lines if arguments.output == "line" else lint_report.as_github
         write_text(render(report, level))

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from ..check.report.sarif import digest, located, log
-from ..check.report.styled_lines import Span, inert, visible
+from ..check.report.styled_lines import Span, visible
 from ..kube.positions import render_path
 from ..lint.costs import ExpressionCost
 from ..lint.findings import Level, LintFinding
 from ..lint.rules import RULES
 from ..lint.runner import SUPPRESSION, LintReport
 from ..words import counted
-from .problem_output import command, fields_of
+from .problem_output import command, fields_of, one_line
 
 if TYPE_CHECKING:
     from .terminal import Terminal
@@ -24,13 +24,15 @@ _STYLES = {Level.ERROR: "bold red", Level.WARNING: "bold yellow", Level.NOTE: "b
 _INDENT = "  "
 
 
-def show(report: LintReport, level: Level, terminal: "Terminal", *, costs: bool) -> None:
-    """Print the findings of ``level`` and above, the costs if ``costs`` is true, and the counts."""
+def show(report: LintReport, level: Level, terminal: "Terminal", *, costs: bool, quiet: bool) -> None:
+    """Print the findings of ``level`` and above, the costs if ``costs`` is true, and the counts if not ``quiet``."""
     for finding in report.at_least(level):
         _show(finding, terminal)
     if costs:
         _costs(report.costs, terminal)
         terminal.line()
+    if quiet:
+        return
     hidden = len(report.findings) - len(report.at_least(level))
     more = f" (not shown: {hidden}; --level note shows all)" if hidden else ""
     grave = max((finding.level for finding in report.findings), default=Level.NOTE)
@@ -39,8 +41,7 @@ def show(report: LintReport, level: Level, terminal: "Terminal", *, costs: bool)
 
 def _show(finding: LintFinding, terminal: "Terminal") -> None:
     problem = finding.problem
-    place = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
-    head = (Span(place, "cyan"), Span(" "), Span(str(finding.level), _STYLES[finding.level]), Span(" "))
+    head = (Span(problem.place, "cyan"), Span(" "), Span(str(finding.level), _STYLES[finding.level]), Span(" "))
     terminal.paragraph(finding.rule, "bold", first=head, hanging=len(_INDENT))
     about = (Span(_INDENT), Span(f"{problem.where}: ", "dim")) if problem.where else (Span(_INDENT),)
     terminal.paragraph(problem.message, first=about, hanging=len(_INDENT))
@@ -120,14 +121,7 @@ def _result(finding: LintFinding) -> dict[str, Any]:
 
 def as_lines(report: LintReport, level: Level) -> str:
     """Return a line for each finding of ``level`` and above: ``FILE:LINE:COLUMN: LEVEL: RULE: FIELD: MESSAGE``."""
-    return "".join(f"{inert(visible(_line(each)))}\n" for each in report.at_least(level))
-
-
-def _line(finding: LintFinding) -> str:
-    problem = finding.problem
-    place = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
-    where = f"{problem.where}: " if problem.where else ""
-    return f"{place}: {finding.level}: {finding.rule}: {where}{problem.message}"
+    return "".join(f"{one_line(each.problem, str(each.level), each.rule)}\n" for each in report.at_least(level))
 
 
 def as_github(report: LintReport, level: Level) -> str:

@@ -15,10 +15,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="print every policy: its name, whether it is on by default, its description")
     show = actions.add_parser("show", help="print a policy and its parameters")
-    show.add_argument("name", metavar="POLICY")
+    show.add_argument("name", metavar="POLICY", help="a policy that podberth ships, as list prints it")
     take = actions.add_parser("copy", help="copy policies or recipes, with params and tests, into folders below DIR")
-    take.add_argument("names", metavar="POLICY", nargs="+")
-    take.add_argument("directory", metavar="DIR", type=Path)
+    take.add_argument("names", metavar="POLICY", nargs="+", help="a policy that podberth ships, or a recipe")
+    take.add_argument("directory", metavar="DIR", type=Path, help="where a folder is made for each of them")
     first = actions.add_parser("init", help="write a first policy of your own, with parameters and tests, below DIR")
     first.add_argument("name", metavar="NAME", help="the policy's name, and the folder's")
     first.add_argument(
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     first.add_argument("--kind", choices=KINDS, default="both", help="the kind of policy (default both)")
     pack = actions.add_parser("bundle", help="print the ConfigMap of a folder of policies, as the webhook reads it")
-    pack.add_argument("directory", metavar="FOLDER", type=Path)
+    pack.add_argument("directory", metavar="FOLDER", type=Path, help="the folder of your policies")
     pack.add_argument("--alone", action="store_true", help="for a webhook without the shipped policies (own-policies)")
     actions.add_parser("schema", help="print the JSON Schema of a policy, for editors")
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..check.report import github
+from ..check.report.styled_lines import inert, visible
 from ..errors import Problem
 
 
@@ -15,6 +16,15 @@ def fields_of(problem: Problem) -> dict[str, Any]:
         "field": problem.where,
         "message": problem.message,
     }
+
+
+def one_line(problem: Problem, level: str, title: str, file: str = "") -> str:
+    """Return ``FILE:LINE:COLUMN: LEVEL: TITLE: FIELD: MESSAGE``, without empty parts.
+
+    ``file`` is for problems without a file.
+    """
+    parts = (problem.place or file, level, title, problem.where, problem.message)
+    return inert(visible(": ".join(filter(None, parts))))
 
 
 def command(level: str, title: str, problem: Problem, file: str = "") -> str:

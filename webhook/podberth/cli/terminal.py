@@ -20,7 +20,9 @@ from rich.theme import Theme
 from ..check.report.styled_lines import Line, Span, inert, visible
 
 PIPED_COLUMNS: Final = 100
-"""The width in columns if the terminal's width is unknown, as in a CI log or a file."""
+"""The width in columns of headings and pictures in a CI log or a file, where lines of text are not wrapped."""
+# Longer than any row of a table
+_UNWRAPPED: Final = 10_000
 _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
 # Colours without a background, for light and dark terminals.
@@ -44,9 +46,10 @@ def cut(text: str, room: int) -> str:
 class Terminal:
     """An output stream, with the width in columns and whether colours are shown."""
 
-    def __init__(self, stream: TextIO, *, colour: bool, width: int) -> None:
-        """Create the terminal that writes to ``stream``, with lines of at most ``width`` columns."""
+    def __init__(self, stream: TextIO, *, colour: bool, width: int, wraps: bool = True) -> None:
+        """Create the terminal that writes to ``stream``; if ``wraps``, lines have at most ``width`` columns."""
         self.width = width
+        self._wraps = wraps
         self._stream = stream
         self._colours = ColorSystem.STANDARD if colour else None
         self._console = Console(
@@ -64,17 +67,20 @@ class Terminal:
 
     @classmethod
     def of(cls, stream: TextIO) -> "Terminal":
-        """Return the Terminal for a stream, with colours only on a terminal, without NO_COLOR (no-color.org)."""
+        """Return the Terminal for a stream, with colours only on a terminal, without NO_COLOR (no-color.org).
+
+        Lines are wrapped on a terminal only: grep and a CI log take each message whole.
+        """
         if isinstance(stream, io.TextIOWrapper):
             # If the locale lacks a character, its code is better than no text
             stream.reconfigure(errors="backslashreplace")
         on_terminal = stream.isatty()
         colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         columns = shutil.get_terminal_size((PIPED_COLUMNS, 24)).columns if on_terminal else PIPED_COLUMNS
-        return cls(stream, colour=colour, width=max(_NARROWEST, columns))
+        return cls(stream, colour=colour, width=max(_NARROWEST, columns), wraps=on_terminal)
 
     def put(self, lines: Iterable[Line]) -> None:
-        """Print lines, wrapped where too long; control characters in the lines are printed as visible text."""
+        """Print lines, wrapped if too long for a terminal; control characters are printed as visible text."""
         for line in lines:
             for row in self._wrapped(line):
                 self._write(row)
@@ -118,7 +124,7 @@ class Terminal:
             table.add_column(_cell(cell), overflow="fold")
         for row in body:
             table.add_row(*map(_cell, row))
-        options = self._console.options.update_width(self.width - len(indent))
+        options = self._console.options.update_width((self.width if self._wraps else _UNWRAPPED) - len(indent))
         for segments in self._console.render_lines(table, options, pad=False):
             written = Text.assemble(indent, *((part.text, part.style or "") for part in segments))
             written.rstrip()
@@ -143,7 +149,7 @@ class Terminal:
         text = Text.assemble(
             *((inert(visible(span.text)).replace(_NO_BREAK, _HELD), span.style) for span in line.spans)
         )
-        if len(text) <= line.hanging or text.cell_len <= self.width:
+        if not self._wraps or len(text) <= line.hanging or text.cell_len <= self.width:
             return [_released(text)]
         _, rest = text.divide([line.hanging])
         first, *rows = rest.wrap(self._console, self.width - line.hanging, overflow="fold")

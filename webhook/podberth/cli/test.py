@@ -22,7 +22,7 @@ from ..suite.coverage import Covered, Observed, Observer, coverage, percent
 from ..suite.natives import SuiteNatives
 from ..suite.runner import SuiteResult, SuiteSettings, run_suite, unmatched
 from ..suite.update import update_of
-from .access import add_cluster_files, add_outputs, cluster_files_of, number, outputs_of
+from .access import add_cluster_files, add_outputs, add_quiet, cluster_files_of, number, outputs_of
 from .exitcodes import ExitCode
 from .output import talk, write_text
 from .test_report import FORMATS, Cost, Tested, Tests, show
@@ -30,10 +30,15 @@ from .watch import add_watch, files_of_cluster, watched
 
 # Evaluations of each expression for its time: enough to measure, few enough to wait for.
 _ROUNDS = 20
+_NO_POLICY = "got no policy in this folder or below it, want the policies that the suite is about; move it beside them"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the directory, the selection of cases and the flags for the output of ``podberth test``."""
+    parser.epilog = (
+        "Exit code 0: all cases pass; 1: a finding; 2: a flag or directory is wrong. "
+        "Example: podberth test policies --coverage. More: podberth docs testing"
+    )
     parser.add_argument(
         "directory",
         metavar="DIR",
@@ -50,6 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_cluster_files(parser)
     add_outputs(parser, tuple(FORMATS))
+    add_quiet(parser, "text: only suites with findings")
     parser.add_argument("--coverage", action="store_true", help="report the expressions that no case has evaluated")
     parser.add_argument(
         "--min-coverage",
@@ -73,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs_of(arguments.output, tuple(FORMATS))  # a wrong flag ends the command, also with --watch
     if arguments.directory is None:
         arguments.directory = own_or_served()
-        talk([f"testing the policies in {arguments.directory}"])
+        talk([] if arguments.quiet else [f"testing the policies in {arguments.directory}"])
     return watched(arguments, (arguments.directory, *files_of_cluster(arguments)), lambda: _run(arguments))
 
 
@@ -86,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> int:
     tested = tuple(runner.run(suite) for suite in suites)
     covered = percent(row for each in tested for row in each.covered) if wants_coverage else None
     wrong = _wrong(arguments, tested, covered)
-    tests = Tests(tested=tested, wrong=tuple(wrong), coverage=covered, with_cost=arguments.cost)
+    tests = Tests(tested=tested, wrong=tuple(wrong), coverage=covered, with_cost=arguments.cost, quiet=arguments.quiet)
     for name, file in outputs:
         _write(name, file, tests)
     return ExitCode.FINDINGS if tests.failed else ExitCode.OK
@@ -143,6 +149,8 @@ class _SuiteRunner:
         parsed, natives = ParsedPolicies(), None
         if suite is not None and not files.problems:
             parsed = parse_policies(files.policies, others_of(files.policies))
+            if not (parsed.policies or parsed.namespaced or parsed.others or parsed.problems):
+                findings.append(Problem(file, 0, 0, "", _NO_POLICY))
             if parsed.others:
                 natives = SuiteNatives(suite, parsed, self.environment, observer)
                 findings += natives.judge.problems

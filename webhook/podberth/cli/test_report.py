@@ -18,7 +18,7 @@ from ..suite.case_file import Suite
 from ..suite.coverage import Covered, percent
 from ..suite.runner import CaseResult, SuiteResult
 from ..words import counted
-from .problem_output import command, fields_of
+from .problem_output import command, fields_of, one_line
 
 if TYPE_CHECKING:
     from .terminal import Terminal
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 """The version of the format that ``podberth test -o json`` prints. Each incompatible change raises the version."""
 
-# Longer than any finding: each finding has one line, for programs and for searches.
-_UNWRAPPED = 10_000
 _MILLISECOND = 1000
 _SIGNS = {"+": "green", "-": "red"}
 
@@ -72,6 +70,8 @@ class Tests:
     coverage: float | None
     """The coverage (``suite.coverage``) of all suites together, in percent; None if not requested."""
     with_cost: bool
+    quiet: bool = False
+    """Whether the text leaves out the suites without a finding."""
 
     @property
     def failed(self) -> bool:
@@ -96,7 +96,8 @@ def show(tests: Tests, terminal: "Terminal") -> None:
 def _lines(tests: Tests) -> Iterator[Line]:
     """Yield the lines of the results, and of the coverage if measured, but not of the costs."""
     for tested in tests.tested:
-        yield from _suite_lines(tested)
+        if tested.failed or tested.updated or not tests.quiet:
+            yield from _suite_lines(tested)
     if tests.coverage is not None:
         yield from _coverage_lines(tests)
     for wrong in tests.wrong:
@@ -142,10 +143,10 @@ def _time(microseconds: float) -> str:
 
 def _as_text(tests: Tests) -> str:
     """Return the results as text without colours and without wrapped lines: a line for each finding."""
-    from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
+    from .terminal import PIPED_COLUMNS, Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
 
     text = StringIO()
-    show(tests, Terminal(text, colour=False, width=_UNWRAPPED))
+    show(tests, Terminal(text, colour=False, width=PIPED_COLUMNS, wraps=False))
     return text.getvalue()
 
 
@@ -247,17 +248,24 @@ def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more
     )
 
 
+def _findings(tests: Tests) -> Iterator[tuple[str, Problem, str]]:
+    """Yield (case, finding, file of the suite) for each finding of a suite; the case is "" for one of no case."""
+    for tested in tests.tested:
+        yield from (("", each, tested.file) for each in tested.findings)
+    for tested in tests.tested:
+        for case in tested.result.cases:
+            yield from ((case.name, each, tested.file) for each in case.violations)
+
+
+def _as_lines(tests: Tests) -> str:
+    """Return a line for each finding: ``FILE:LINE:COLUMN: error: CASE: FIELD: MESSAGE``."""
+    lines = [one_line(each, "error", case, file) for case, each, file in _findings(tests)]
+    return "".join(f"{line}\n" for line in [*lines, *(f"podberth test: error: {each}" for each in tests.wrong)])
+
+
 def _as_github(tests: Tests) -> str:
     """Return a GitHub workflow command for each finding, shown at the finding's line, and a line with the counts."""
-    lines = [
-        command("error", "podberth test", each, tested.file) for tested in tests.tested for each in tested.findings
-    ]
-    lines += [
-        command("error", case.name, each, tested.file)
-        for tested in tests.tested
-        for case in tested.result.cases
-        for each in case.violations
-    ]
+    lines = [command("error", case or "podberth test", each, file) for case, each, file in _findings(tests)]
     lines += [github.command("error", each, title="podberth test") for each in tests.wrong]
     cases = sum(len(each.result.cases) for each in tests.tested)
     found = counted(len(lines), "finding") if lines else "no findings"
@@ -267,6 +275,7 @@ def _as_github(tests: Tests) -> str:
 
 FORMATS: Final[Mapping[str, Callable[[Tests], str]]] = {
     "text": _as_text,
+    "line": _as_lines,
     "json": _as_json,
     "junit": _as_junit,
     "github": _as_github,

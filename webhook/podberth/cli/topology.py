@@ -19,6 +19,7 @@ from ..facts.pseudonyms import anonymised
 from ..facts.trim import as_list, trim
 from ..facts.with_holdings import collect_with_holdings
 from ..files.cluster_documents import params_of, read_documents
+from ..files.loading import require_node
 from ..files.manifests import STDIN, find_manifests
 from ..files.naming import read_conventions
 from ..topology.cluster_difference import difference
@@ -101,6 +102,7 @@ def _show(arguments: argparse.Namespace) -> int:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
     objects, holdings = collect_with_holdings(documents, now=arguments.at)
     talk([*objects.problems, *(holdings.problems if holdings else ())])
+    require_node(arguments.topology or "", objects.nodes)
     nodes, note = objects.nodes, "" if arguments.topology is None else source_of_use(holdings)
     if arguments.node:
         node = _named(nodes, arguments.node)
@@ -150,7 +152,7 @@ def _print(form: str, subject: Literal["node", "cluster", "difference"], found: 
 def _export(arguments: argparse.Namespace) -> int:
     is_param = params_of(arguments.policies)
     documents = read_documents(arguments.sources, sys.stdin.buffer)
-    nodes_of(documents, None)  # for its messages about unusable documents
+    require_node(", ".join(arguments.sources), nodes_of(documents, None))
     kept = trim(documents, is_param=is_param)
     kept = anonymised(kept) if arguments.anonymize else kept
     lines = as_list(kept, lambda document: json.dumps(document, sort_keys=True))
@@ -162,12 +164,16 @@ def _diff(arguments: argparse.Namespace) -> int:
     if arguments.before == arguments.after == STDIN:
         raise UsageError("diff: got - twice, want one of the two from standard input")
     conventions = read_conventions(arguments.conventions)
-    before, after = (
-        nodes_of(read_documents([path], sys.stdin.buffer), None) for path in (arguments.before, arguments.after)
-    )
+    before, after = (_nodes_in(path) for path in (arguments.before, arguments.after))
     found = difference(before, after, conventions)
     _print(arguments.output, "difference", found)
     return ExitCode.OK if found.empty else ExitCode.FINDINGS
+
+
+def _nodes_in(path: str) -> tuple[Node, ...]:
+    nodes = nodes_of(read_documents([path], sys.stdin.buffer), None)
+    require_node(path, nodes)
+    return nodes
 
 
 def nodes_of(documents: Sequence[Document], at: datetime | None) -> tuple[Node, ...]:

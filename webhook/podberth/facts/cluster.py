@@ -17,6 +17,7 @@ from ..errors import TopologyError
 from ..kinds.queues import QueueKind
 from ..kinds.systems import NATIVE_GROUP
 from ..kube.object_names import NamespacedName
+from ..kube.shape import shown
 from ..kube.unchecked import mapping_at
 from ..topology.heartbeats import has_run_out
 from ..topology.manifest import judge
@@ -320,7 +321,8 @@ def _remarks(documents: Iterable[object]) -> Iterator[str]:
         if kind == "APIResourceList":
             continue
         if not (isinstance(version, str) and isinstance(kind, str) and isinstance(name, str) and name):
-            yield f"document: got apiVersion {version!r}, kind {kind!r}, name {name!r}; want all three"
+            got = f"apiVersion {shown(version)}, kind {shown(kind)}, name {shown(name)}"
+            yield f"document: got {got}; want all three"
             continue
         if not rows and group_of(single) not in OWNER_GROUPS:
             unread[f"{version} {kind}"] += 1

@@ -29,6 +29,7 @@ from ..kinds.dossier import OwnerKind
 from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
 from ..kube.object_names import NamespacedName
 from ..kube.pod import by_name
+from ..kube.shape import type_name
 from ..kube.unchecked import mapping_at, text_at
 from ..topology.codec import decode_topology
 from ..topology.heartbeats import Heartbeat, read_heartbeat
@@ -358,10 +359,10 @@ def unlist(document: object) -> Iterator[Document]:
     """Yield the objects in ``document`` if it is a list, or else ``document`` itself.
 
     The items of a raw ``NodeList`` have no kind, so the kind is added. A value that is no object is replaced by an
-    object whose kind is the name of the value's Python type.
+    object whose kind is the name of the value's JSON type.
     """
     if not isinstance(document, dict):
-        yield {"kind": type(document).__name__}
+        yield {"kind": type_name(document)}
         return
     kind, items = document.get("kind"), document.get("items")
     if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
@@ -371,4 +372,4 @@ def unlist(document: object) -> Iterator[Document]:
         if isinstance(item, dict) and kind != "List":
             yield {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
         else:
-            yield item if isinstance(item, dict) else {"kind": type(item).__name__}
+            yield item if isinstance(item, dict) else {"kind": type_name(item)}

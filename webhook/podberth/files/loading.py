@@ -1,7 +1,7 @@
 """Reads policies and a cluster snapshot from files, for the server, ``podberth check`` and ``podberth test``."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from ..native.documents import native_policies, others_of
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite import GOLDEN_SUFFIX, TESTS
 from ..topology.holdings import Holdings
+from ..topology.node import Node
 from .deadline import new_environment
 from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text, reason_of
 from .source import Loaded
@@ -34,14 +35,17 @@ _WANTED = "want what kubectl get nodes,configmaps -o yaml prints"
 
 
 def read_policy_texts(*directories: Path) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of every policy file below each directory, by path, and the problems of unreadable files."""
+    """Return (file, text) of every policy file below each directory, by path, and the problems of unreadable files.
+
+    A file in place of a directory is read, too.
+    """
     texts, problems = list[tuple[str, str]](), list[Problem]()
     for directory in directories:
         files, unlisted = _listing(directory)
-        if files == [directory]:
+        found, unreadable = _texts(directory, filter(_is_policy, files))
+        if files == [directory] and not found:
             problems.append(Problem(str(directory), 0, 0, "", "got no directory, want that of the policies"))
             continue
-        found, unreadable = _texts(directory, filter(_is_policy, files))
         texts += found
         problems += [*unlisted, *unreadable]
     return texts, problems
@@ -187,7 +191,7 @@ def read_topology(path: Path) -> ClusterFacts:
         TopologyError: the snapshot cannot be read, or no object is a Node.
     """
     objects = read_objects(path)
-    _require_node(path, objects)
+    require_node(str(path), objects.nodes)
     return objects
 
 
@@ -198,13 +202,14 @@ def read_topology_with_holdings(path: Path) -> tuple[ClusterFacts, Holdings | No
         TopologyError: the snapshot cannot be read, or no object is a Node.
     """
     objects, holdings = collect_with_holdings(_documents(path), now=None)
-    _require_node(path, objects)
+    require_node(str(path), objects.nodes)
     return objects, holdings
 
 
-def _require_node(path: Path, objects: ClusterFacts) -> None:
-    if not objects.nodes:
-        raise TopologyError(str(Problem(str(path), 0, 0, "", f"got no Node, {_WANTED}")))
+def require_node(file: str, nodes: Collection[Node]) -> None:
+    """Raise TopologyError, with the name ``file`` of the snapshot, if the snapshot has no nodes."""
+    if not nodes:
+        raise TopologyError(str(Problem(file, 0, 0, "", f"got no Node, {_WANTED}")))
 
 
 def _no_object(file: str, wanted: str) -> Problem:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, Final
 
-from .shape import CONTAINER_LISTS
+from .shape import CONTAINER_LISTS, shown
 
 # <signedNumber><suffix>; a suffix is binary, decimal or an exponent, and "1." and ".5" are numbers (the grammar in the
 # comment on type Quantity, apimachinery pkg/api/resource/quantity.go). Not \d, which matches the digits of any script.
@@ -108,8 +108,7 @@ def parse_count(value: object) -> int:
 
 def _shown(value: object) -> str:
     """Return a value as text for a message: short and on one line, with a string in quotation marks."""
-    text = {None: "null", True: "true", False: "false"}.get(value) if isinstance(value, bool | None) else None
-    text = text or (f'"{value}"' if isinstance(value, str) else repr(value))
+    text = f'"{value}"' if isinstance(value, str) else shown(value)
     return text if len(text) <= 40 else f"{text[:37]}..."  # noqa: PLR2004 - a third of a warning line
 
 

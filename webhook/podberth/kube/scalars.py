@@ -92,9 +92,3 @@ def _float(text: str, plain: str) -> Scalar:
     if math.isinf(value):
         return text  # out of float64's range: strconv.ParseFloat fails, and the text stays
     return int(value) if value.is_integer() and abs(value) < _INTEGRAL_FLOATS_BELOW else value
-
-
-def kind_of(value: object) -> str:
-    """Return the name of a decoded value's type, as text for a message, such as ``a list``."""
-    names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
-    return names.get(type(value), "null")

@@ -92,6 +92,23 @@ def type_name(value: object) -> str:
     return _NAMES.get(type(value), type(value).__name__)
 
 
+def kind_of(value: object) -> str:
+    """Return the name of a decoded value's type, as text for a message, such as ``a list``."""
+    names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
+    return names.get(type(value), "null")
+
+
+def shown(value: object, most: int = 80) -> str:
+    """Return a value as text for a message, without Python's words.
+
+    A number or boolean is written as in JSON, and a string in quotes with ``most`` characters at most. Any other value
+    is represented by the name of its type.
+    """
+    if isinstance(value, bool | int | float):
+        return repr(value).lower()[:most]
+    return repr(value)[:most] if isinstance(value, str) else kind_of(value)
+
+
 def _fault(value: object, want: str) -> _Faults:
     return [([], f"got {type_name(value)}, want {want}")]
 

@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import orjson
 
+from .shape import shown
+
 LARGEST_SIZE: Final = 2**31 - 1
 """The largest number of replicas, which are int32 throughout the API (kubernetes/api batch/v1 JobSpec.Parallelism)."""
 
@@ -60,7 +62,7 @@ def unread(*values: object) -> str:
     """Return the first value that is neither null nor an integer, as text for a message; empty if there is none."""
     for value in values:
         if value is not None and type(value) is not int:
-            return f'"{value[:32]}"' if isinstance(value, str) else type(value).__name__
+            return f'"{value[:32]}"' if isinstance(value, str) else shown(value)
     return ""
 
 

@@ -17,7 +17,8 @@ from yaml.reader import ReaderError
 
 from .json_text import MAX_DEPTH
 from .positions import Chunk, Place, PlacedPart, Position
-from .scalars import kind_of, resolve, tagged
+from .scalars import resolve, tagged
+from .shape import kind_of
 
 # The most that the aliases of one document may add to it: etcd takes objects of 1.5 MB, and a node is ten bytes or more
 MAX_ALIASED_NODES = 150_000

@@ -11,7 +11,7 @@ from ..devices import mig
 from ..errors import UsageError
 from ..kube.pod import annotations
 from ..kube.quantity import mebibytes
-from ..kube.shape import shape_problems
+from ..kube.shape import shape_problems, shown
 from ..kube.unchecked import at, text_at
 from ..workload.gpus import gpu_facts
 
@@ -121,7 +121,7 @@ def of_document(document: Any, file: str) -> Counter[Need]:
     for index, item in enumerate(needs):
         where = f"{file}: needs[{index}]"
         if not isinstance(item, Mapping):
-            raise UsageError(f"{where}: got {item!r}, want an object such as {{memory: 10Gi, count: 4}}")
+            raise UsageError(f"{where}: got {shown(item)}, want an object such as {{memory: 10Gi, count: 4}}")
         if unknown := sorted(map(str, item.keys() - _FIELDS)):
             raise UsageError(f"{where}: got the field {unknown[0]!r}, want {', '.join(sorted(_FIELDS))}")
         found[_need(item, where)] += _count(item, where)
@@ -163,13 +163,13 @@ def _count(item: Mapping[str, Any], where: str) -> int:
 
 def _whole_number(value: Any, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST:
-        raise UsageError(f"{where}: got {value!r}, want a number from 1 to {_MOST:,}")
+        raise UsageError(f"{where}: got {shown(value)}, want a number from 1 to {_MOST:,}")
     return value
 
 
 def _positive(value: Any, where: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < _MOST * _MINUTES_OF_AN_HOUR:
-        raise UsageError(f"{where}: got {value!r}, want a number above 0")
+        raise UsageError(f"{where}: got {shown(value)}, want a number above 0")
     return float(value)
 
 

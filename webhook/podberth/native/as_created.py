@@ -12,8 +12,7 @@ from typing import Any, Final
 from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID
 from ..kube.namespaces import with_name_label
 from ..kube.quantity import write_quantities
-from ..kube.scalars import kind_of
-from ..kube.shape import metadata_problems, template_problems
+from ..kube.shape import kind_of, metadata_problems, template_problems
 from ..workload.defaults import apply_pod_defaults, apply_template_defaults
 from .created_pod import complete_pod
 from .resources import ResourceKind

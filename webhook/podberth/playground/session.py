@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from ..errors import UsageError, did_you_mean
-from ..kube.scalars import kind_of
+from ..kube.shape import kind_of
 
 VERSION: Final = 1
 """The version of the file; it grows with an incompatible change."""

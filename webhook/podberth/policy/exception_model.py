@@ -13,10 +13,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ..kube.object_names import MAX_LABEL, is_label
+from ..kube.shape import shown
 from ..wellknown import API_VERSION, EXCEPTION_KIND
 from .model import LabelSelector, Metadata
 from .text_fields import BoolExpression, DocumentPart, Message, Subdomain, named
-from .wording import shown
 
 MAX_NAMES = 64
 """The maximum number of policies, and of namespaces, of one exception; a longer list needs several exceptions."""

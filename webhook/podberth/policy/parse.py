@@ -16,6 +16,7 @@ from ..errors import Problem, did_you_mean
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.paths import Path
 from ..kube.positions import Positions, render_path
+from ..kube.shape import shown
 from ..kube.unchecked import text
 from ..wellknown import API_VERSION, EXCEPTION_KIND, NAMESPACED_KIND, POLICY_KIND
 from .exception_model import GPUPolicyException
@@ -23,7 +24,7 @@ from .model import GPUPolicy
 from .namespaced_model import NamespacedGPUPolicy
 from .partial import without_refused
 from .refusals import Refusal, refusals, refused_selector
-from .wording import explain, of_boolean, shown
+from .wording import explain, of_boolean
 
 # More problems than fit on a screen; an author with still more problems fixes these first
 MAX_PROBLEMS = 50

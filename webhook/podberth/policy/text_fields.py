@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from ..cel.types import Want
 from ..kube.object_names import MAX_LABEL, MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_label_value, is_qualified, is_subdomain
-from .wording import shown
+from ..kube.shape import shown
 
 # cel.go's identifiers
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

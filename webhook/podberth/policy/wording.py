@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..errors import did_you_mean
 from ..kube.paths import Path
-from ..kube.scalars import kind_of
+from ..kube.shape import shown
 from ..words import counted, listed
 
 FieldProblem: TypeAlias = tuple[Path, bool, str]
@@ -132,17 +132,6 @@ def _places(model: type[BaseModel]) -> Mapping[str, str]:
                 seen.add(inner)
                 waiting.append((f"{path}.{field.alias or name}".lstrip("."), inner))
     return {name: next(iter(places)) for name, places in found.items() if len(places) == 1}
-
-
-def shown(value: object) -> str:
-    """Return a value as text for a message.
-
-    A number or bool is written as in JSON, and a string in quotes with 80 characters at most. Any other value is
-    represented by the name of its type.
-    """
-    if isinstance(value, bool | int | float):
-        return repr(value).lower()
-    return repr(value)[:80] if isinstance(value, str) else kind_of(value)
 
 
 def _want(wanted: str) -> Callable[[object, Mapping[str, Any]], str]:

@@ -4,6 +4,7 @@ The API server would send the same three requests. The module does no I/O: the C
 results. A fault in a case's pod or cluster raises no error, but becomes a Problem.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -24,12 +25,10 @@ from ..kube.json_patch import ABSENT
 from ..kube.patch import apply
 from ..kube.paths import Path
 from ..kube.quantity import write_quantities
-from ..kube.scalars import kind_of
-from ..kube.shape import shape_problems
+from ..kube.shape import kind_of, shape_problems, shown
 from ..kube.unchecked import at
 from ..policy.exceptions import NEVER
 from ..policy.parse import ParsedPolicies
-from ..policy.wording import shown
 from ..topology.index import TopologyIndex
 from ..workload.defaults import apply_defaults, apply_request_defaults
 from .case_cluster import UnusableError, documents, with_values
@@ -383,5 +382,5 @@ def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) 
 def _shown(value: object) -> str:
     if value is ABSENT:
         return "nothing"
-    text = repr(value) if isinstance(value, dict | list) else shown(value)
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else shown(value)
     return text if len(text) <= _SHOWN else f"{kind_of(value)} ({text[:_SHOWN]}…)"

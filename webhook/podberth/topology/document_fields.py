@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from ..errors import TopologyError
+from ..kube.shape import shown
 
 T = TypeVar("T", bound=str)
 
@@ -13,9 +14,9 @@ _SHOWN = 60
 
 def bad(where: str, got: object, want: str) -> TopologyError:
     """Return the error about the value ``got`` of the field ``where``, for which ``want`` was expected."""
-    shown = repr(got)
-    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
-    return TopologyError(f"{where}: got {shown}, want {want}")
+    text = shown(got, _SHOWN + 1)
+    text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return TopologyError(f"{where}: got {text}, want {want}")
 
 
 class Fields:

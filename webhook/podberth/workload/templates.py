@@ -28,7 +28,7 @@ from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT, Path
 from ..kube.pod_limits import excess_of_template
 from ..kube.positions import render_path
-from ..kube.shape import RESOURCED_LISTS, template_problems
+from ..kube.shape import RESOURCED_LISTS, template_problems, type_name
 from ..kube.unchecked import at, is_pod, list_at, mapping_at, text_at
 from .defaults import apply_defaults
 from .kinds import nested_in, row_for
@@ -248,13 +248,13 @@ def _at_place(place: TemplatePlace, workload: Scene) -> Iterator[Template]:
         scene = replace(workload, path=path, items=items, keys=keys)
         found = forms.find(workload.document, path)
         if len(path) < len(place.path):
-            message = f"{render_path(path)}: got {_kind(found)}, want a list or an object"
+            message = f"{render_path(path)}: got {type_name(found)}, want a list or an object"
             yield _misfit(place, scene, message)
         elif isinstance(found, Mapping):
             if place.when(scene):
                 yield _present(place, scene)
         elif found is not ABSENT and found is not None:
-            yield _misfit(place, scene, f"{render_path(path)}: got {_kind(found)}, want an object")
+            yield _misfit(place, scene, f"{render_path(path)}: got {type_name(found)}, want an object")
         elif not place.optional:
             yield _misfit(place, scene, _lacking(workload.document, path))
 
@@ -264,12 +264,8 @@ def _lacking(document: object, path: Path) -> str:
     for length in range(1, len(path)):
         found = forms.find(document, path[:length])
         if found is not ABSENT and found is not None and not isinstance(found, (Mapping, list)):
-            return f"{render_path(path[:length])}: got {_kind(found)}, want an object"
+            return f"{render_path(path[:length])}: got {type_name(found)}, want an object"
     return f"{render_path(path)}: got nothing, want a pod template"
-
-
-def _kind(value: object) -> str:
-    return {str: "string", bool: "boolean", int: "integer", float: "number"}.get(type(value), type(value).__name__)
 
 
 def _misfit(place: TemplatePlace, scene: Scene, problem: str) -> Template:

@@ -116,6 +116,7 @@ def _case(result: Result) -> JunitCase:
         kind=findings[0].policy if findings and findings[0].policy else "podberth",
         text="\n".join(_located(result, each) for each in findings),
         output="\n".join(lines),
+        seconds=result.seconds,
     )
 
 
