@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -132,16 +134,18 @@ def held(tmp_path: Path) -> str:
 def test_with_pods_in_the_snapshot_the_nodes_with_free_devices_are_counted(
     held: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    os.utime(held, (1_767_225_600, 1_767_225_600))
     assert main(["explain", POD, *ONE, "--topology", held]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    said = (
-        "free now:     1 of these have 1 nvidia.com/gpu free (l4-1-1): "
-        "a fact of the moment of the snapshot, which no decision or denial uses"
+    said = re.compile(
+        r"free:         1 of these have 1 nvidia.com/gpu free \(l4-1-1\) as of 2026-01-01 00:00 UTC, \d+ d ago; "
+        "no decision or denial uses that"
     )
     lines = captured.out.splitlines()
-    assert lines[lines.index("nodes after:  3 of 3 (hgx-h100-8-0, l4-1-0, l4-1-1)") + 1] == said
+    assert said.fullmatch(lines[lines.index("nodes after:  3 of 3 (hgx-h100-8-0, l4-1-0, l4-1-1)") + 1])
     (result,) = explained(capsys, POD, *ONE, "--topology", held)["results"]
+    assert result["nodes"]["snapshotAt"] == "2026-01-01T00:00:00+00:00"
     assert result["nodes"]["after"] == {
         "fit": ["hgx-h100-8-0", "l4-1-0", "l4-1-1"],
         "preferred": [],

@@ -67,7 +67,7 @@ def drawn(what: str, width: int, *, colour: bool = False, encoding: str = "utf-8
     terminal = Terminal(stream, colour=colour, width=width)
     name = what.removeprefix("held-")
     held = HELD if name != what else None
-    note = "" if held is None else source_of_use(held)
+    note = "" if held is None else source_of_use(held, "as of 2026-01-01 00:00 UTC, 3 min ago")
     if name == "cluster":
         gangs = () if held is None else GANGS
         show_cluster(replace(overview(NODES, holdings=held, gangs=gangs), note=note), terminal)
@@ -323,6 +323,8 @@ def test_a_page_has_the_cluster_s_name_and_the_time_of_its_snapshot(snapshot: Pa
     assert ">snapshot of 2026-02-01 00:00 UTC; 12 nodes" in picture
     run("show", "--topology", snapshot, "--cluster-name", "c")
     assert capsys.readouterr().out.startswith("c: 12 nodes, ")
+    run("show", "--topology", snapshot, "-o", "json")
+    assert json.loads(capsys.readouterr().out)["snapshotAt"] == "2026-01-01T00:00:00+00:00"
     run("show", "--simulate", "l4-1", "-o", "html")
     assert "snapshot of" not in capsys.readouterr().out
 
@@ -365,8 +367,8 @@ def test_a_pod_that_cannot_be_read_is_said(tmp_path: Path, capsys: Captured) -> 
 @pytest.mark.parametrize(
     ("pods", "said"),
     [
-        (holders(), "by the requests of 6 pods on nodes (2 namespaces), when the snapshot was made"),
-        (holders()[:1], "1 pod on nodes (1 namespace), when the snapshot was made; if other namespaces have pods"),
+        (holders(), "by the requests of 6 pods on nodes (2 namespaces), as of noon"),
+        (holders()[:1], "1 pod on nodes (1 namespace), as of noon; if other namespaces have pods"),
         (
             [pod(name="claims", nodeName="bare", resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])],
             "; 1 pod with ResourceClaims, whose devices are not counted without resourceslices,resourceclaims in the",
@@ -374,7 +376,15 @@ def test_a_pod_that_cannot_be_read_is_said(tmp_path: Path, capsys: Captured) -> 
     ],
 )
 def test_a_line_says_by_which_pods_devices_are_used(pods: list[JSON], said: str) -> None:
-    assert said in source_of_use(Holdings.of(NODES, pods))
+    assert said in source_of_use(Holdings.of(NODES, pods), "as of noon")
+
+
+def test_text_says_how_old_the_snapshot_is_and_a_page_only_its_time(held: Path, capsys: Captured) -> None:
+    os.utime(held, (1_767_225_600, 1_767_225_600))
+    run("show", "--topology", held)
+    assert re.search(r"\(2 namespaces\), as of 2026-01-01 00:00 UTC, \d+ d ago$", capsys.readouterr().out, re.MULTILINE)
+    run("show", "--topology", held, "-o", "html")
+    assert "(2 namespaces), as of 2026-01-01 00:00 UTC</p>" in capsys.readouterr().out
 
 
 def test_devices_of_claims_are_used_and_free_too(tmp_path: Path, capsys: Captured) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from ..cel.trace import ExpressionResult, Traced
@@ -30,6 +31,8 @@ class ExplainedPod:
     unlabelled: tuple[str, ...] = ()
     """The policies that may read labels of the object's Namespace, if no given file has the Namespace."""
     node_count: int = 0
+    snapshot_at: datetime | None = None
+    """The time of the snapshot with the nodes; None for simulated nodes, and if no node is known."""
     before: PodReach | None = None
     after: PodReach | None = None
     """The nodes on which the pod could run after mutations; None if the pod is denied. Both ``before`` and ``after``
@@ -60,6 +63,7 @@ def _subject(subject: ExplainedPod) -> dict[str, Any]:
         if subject.before is None
         else {
             "known": subject.node_count,
+            "snapshotAt": subject.snapshot_at and subject.snapshot_at.isoformat(timespec="seconds"),
             "before": _reach(subject.before),
             "after": None if subject.after is None else _reach(subject.after),
         },

@@ -39,6 +39,7 @@ from .access import SUGGESTED, add_cluster_files, add_output, add_requester, clu
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .simulated import add_topology, facts_and_holdings_of
+from .snapshot_time import time_of
 
 if TYPE_CHECKING:
     from .explain_natives import NativeExplainer
@@ -124,6 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     found = [*objects_alone, *(_explained(*place, snapshot, cluster, choice) for place in places)]
     found.sort(key=lambda each: each.line)
+    at = time_of(arguments.topology)
+    found = [replace(each, snapshot_at=at) for each in found]
     talk([*_refused(places, file, snapshot), *_unlabelled(found)])
     if arguments.output == "json":
         write_text(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")

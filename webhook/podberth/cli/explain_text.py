@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from ..admission.explain import Evaluated, Explained, PolicyExplained
@@ -14,6 +15,7 @@ from ..wellknown import POLICY_KIND
 from ..words import listed
 from ..workload.gpus import gpu_facts
 from . import explain_brief
+from .snapshot_time import as_of
 from .terminal import Terminal, columns, cut
 
 _NARROWEST_VALUE = 16
@@ -63,7 +65,7 @@ def _show_nodes(subject: ExplainedPod, terminal: Terminal) -> None:
         after = "none: it is denied" if subject.after is None else _where(subject.after, subject.node_count)
         terminal.paragraph(after, first=[Span("nodes after:  ")])
         if subject.after is not None and subject.after.nodes and subject.after.free is not None:
-            terminal.paragraph(_free(subject, subject.after.free), first=[Span("free now:     ")])
+            terminal.paragraph(_free(subject, subject.after.free), first=[Span("free:         ")])
 
 
 def _where(reach: PodReach | None, known: int) -> str:
@@ -78,10 +80,8 @@ def _where(reach: PodReach | None, known: int) -> str:
 
 def _free(subject: ExplainedPod, free: Sequence[str]) -> str:
     devices = listed([f"{units} {resource}" for resource, units in gpu_facts(subject.explanation.pod or {}).totals])
-    return (
-        f"{len(free)} of these have {devices} free{_named(free)}: "
-        "a fact of the moment of the snapshot, which no decision or denial uses"
-    )
+    when = f" {as_of(subject.snapshot_at, datetime.now(UTC))}" if subject.snapshot_at else ""
+    return f"{len(free)} of these have {devices} free{_named(free)}{when}; no decision or denial uses that"
 
 
 def _named(nodes: Sequence[str]) -> str:

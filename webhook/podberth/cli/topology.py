@@ -20,7 +20,7 @@ from ..facts.trim import as_list, trim
 from ..facts.with_holdings import collect_with_holdings
 from ..files.cluster_documents import params_of, read_documents
 from ..files.loading import require_node
-from ..files.manifests import STDIN, find_manifests
+from ..files.manifests import STDIN
 from ..files.naming import read_conventions
 from ..topology.cluster_difference import difference
 from ..topology.node import Node
@@ -31,6 +31,7 @@ from .access import number as number_flag
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .simulated import add_simulate, documents_of
+from .snapshot_time import as_of, minute, time_of
 from .topology_use import source_of_use
 
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
@@ -103,35 +104,25 @@ def _show(arguments: argparse.Namespace) -> int:
     objects, holdings = collect_with_holdings(documents, now=arguments.at)
     talk([*objects.problems, *(holdings.problems if holdings else ())])
     require_node(arguments.topology or "", objects.nodes)
-    nodes, note = objects.nodes, "" if arguments.topology is None else source_of_use(holdings)
+    nodes, at, note = objects.nodes, time_of(arguments.topology, arguments.at), ""
+    if at is not None:
+        # A page lies about its age as soon as somebody opens it again.
+        is_text = arguments.output == "text" and arguments.at is None
+        note = source_of_use(holdings, as_of(at, datetime.now(UTC)) if is_text else f"as of {minute(at)}")
     if arguments.node:
         node = _named(nodes, arguments.node)
         use = None if holdings is None else holdings.nodes[node.name]
-        _print(arguments.output, "node", replace(picture_of(node, conventions, use), note=note))
+        _print(arguments.output, "node", replace(picture_of(node, conventions, use), note=note, snapshot_at=at))
     else:
         picture = replace(
             overview(nodes, conventions, holdings, bound_gangs(documents, objects)),
             note=note,
             name=arguments.cluster_name,
-            moment=_moment(arguments.topology, arguments.at),
+            snapshot_at=at,
             refresh_seconds=int(arguments.refresh),
         )
         _print(arguments.output, "cluster", picture)
     return ExitCode.OK
-
-
-def _moment(snapshot: str | None, at: datetime | None) -> str:
-    """Return the time of a snapshot as text: ``at`` if given, else the time of its newest file.
-
-    The time of standard input is the current time. Empty: there is no snapshot, because the nodes are simulated.
-    """
-    if snapshot is None:
-        return ""
-    if at is None:
-        files = [] if snapshot == STDIN else find_manifests([snapshot]).files
-        newest = max((Path(file).stat().st_mtime for file in files), default=None)
-        at = datetime.now(UTC) if newest is None else datetime.fromtimestamp(newest, UTC)
-    return f"snapshot of {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _print(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from ..topology.cluster_difference import Difference
@@ -18,6 +19,7 @@ def node_json(node: NodePicture) -> dict[str, Any]:
     return {
         "schema": REPORT_SCHEMA,
         "node": node.name,
+        "snapshotAt": _time(node.snapshot_at),
         "transient": node.transient,
         "machine": node.machine,
         "document": node.described,
@@ -31,6 +33,10 @@ def node_json(node: NodePicture) -> dict[str, Any]:
         "taints": [taint._asdict() for taint in node.taints],
         "labels": dict(node.labels),
     }
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else at.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def _gpu(each: GpuPicture) -> dict[str, Any]:
@@ -65,6 +71,7 @@ def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
     """Return the topology of a cluster as plain JSON values: nodes by kind, levels, unhealthy nodes and GPUs."""
     return {
         "schema": REPORT_SCHEMA,
+        "snapshotAt": _time(cluster.snapshot_at),
         "nodes": cluster.nodes,
         "documents": cluster.described,
         "models": [_model(each) for each in cluster.models],

@@ -9,8 +9,10 @@ from ..words import counted
 _KINDS = {"mig": "MIG instances", "shared": "shares"}
 
 
-def source_of_use(holdings: Holdings | None) -> str:
+def source_of_use(holdings: Holdings | None, when: str) -> str:
     """Return a line on the pods from whose requests the use of devices was computed.
+
+    ``when`` is the time of the snapshot as text (``snapshot_time``).
 
     If the snapshot has no pods, the line has the kubectl command that prints them.
     """
@@ -25,7 +27,7 @@ def source_of_use(holdings: Holdings | None) -> str:
         claims += ", whose devices are not counted without resourceslices,resourceclaims in the snapshot"
     alone = "; if other namespaces have pods, print them, too: --all-namespaces"
     return (
-        f"used and free: by the requests of {pods} on nodes ({spaces}), when the snapshot was made"
+        f"used and free: by the requests of {pods} on nodes ({spaces}), {when}"
         f"{claims if holdings.claimants else ''}{alone if holdings.namespaces == 1 else ''}"
     )
 

@@ -7,6 +7,7 @@ reach beyond their GPU, are listed in ``unplaced`` and not drawn.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from ..conventions import Conventions
 from ..devices import mig, mig_placement
@@ -121,6 +122,8 @@ class NodePicture:
     """The pods that hold the node's devices, and what is free; None: the snapshot has no Pods."""
     note: str = ""
     """A line about the picture as a whole; empty: there is none."""
+    snapshot_at: datetime | None = None
+    """The time of the snapshot; None for simulated nodes."""
 
 
 def picture_of(node: Node, conventions: Conventions | None = None, use: NodeUse | None = None) -> NodePicture:

@@ -7,6 +7,7 @@ location and the state of a node. Similar nodes may belong to several classes of
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from ..conventions import Conventions
 from ..devices.resources import is_counted
@@ -103,8 +104,8 @@ class ClusterPicture:
     """A line about the picture as a whole; empty: there is none."""
     name: str = ""
     """The name of the cluster; empty: unknown."""
-    moment: str = ""
-    """The time of the snapshot, as text; empty: unknown."""
+    snapshot_at: datetime | None = None
+    """The time of the snapshot; None for simulated nodes."""
     refresh_seconds: int = 0
     """The seconds after which a browser loads the picture again; 0: it does not."""
 

@@ -1,0 +1,31 @@
+"""The time of a snapshot of a cluster: what it says of free devices was true then."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..files.manifests import STDIN, find_manifests
+from ..words import lasting
+
+
+def time_of(snapshot: str | None, at: datetime | None = None) -> datetime | None:
+    """Return the time of a snapshot: ``at`` if given, else that of its newest file; None for no snapshot.
+
+    ``snapshot`` is the value of ``--topology``: a file, a folder, or "-" for standard input, whose time is now.
+    """
+    if snapshot is None:
+        return None
+    if at is not None:
+        return at
+    files = [] if snapshot == STDIN else find_manifests([snapshot]).files
+    newest = max((Path(file).stat().st_mtime for file in files), default=None)
+    return datetime.now(UTC) if newest is None else datetime.fromtimestamp(newest, UTC)
+
+
+def minute(at: datetime) -> str:
+    """Return a time as text, such as ``2026-01-31 12:00 UTC``."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def as_of(at: datetime, now: datetime) -> str:
+    """Return a time and how long ago it was as text, such as ``as of 2026-01-31 12:00 UTC, 3 min ago``."""
+    return f"as of {minute(at)}, {lasting((now - at).total_seconds())} ago"
