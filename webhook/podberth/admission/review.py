@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import ReviewError
 from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.review_limits import excess_of_envelope, outline
-from ..kube.shape import envelope_problems, kind_of, shown
+from ..kube.shape import envelope_problems, shown, type_name
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -162,7 +162,7 @@ def _shown(kind: tuple[str, str, str]) -> str:
 
 def _object(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ReviewError(_BAD_REQUEST, f"{where}: got {kind_of(value)}, want an object")
+        raise ReviewError(_BAD_REQUEST, f"{where}: got {type_name(value)}, want an object")
     return value
 
 
