@@ -91,7 +91,7 @@ class Page:
 
     async def press(self, key: str, *, control: bool = False, shift: bool = False) -> None:
         """Press and release a key, by its name in the DOM: ``Tab``, ``z``."""
-        text = {"Enter": "\r", " ": " "}.get(key)
+        text = {"Enter": "\r", " ": " "}.get(key, "" if control or len(key) > 1 else key)
         code = _KEY_CODES.get(key, ord(key[0].upper()))
         fields = {"key": key, "code": _code(key), "windowsVirtualKeyCode": code, "modifiers": 2 * control + 8 * shift}
         await self.send("Input.dispatchKeyEvent", type="keyDown", **fields, **({"text": text} if text else {}))
