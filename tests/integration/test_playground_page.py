@@ -96,6 +96,18 @@ def test_the_example_is_answered_with_nothing_from_elsewhere(browser: str) -> No
     browse(browser, look)
 
 
+def test_the_record_is_in_the_difference_if_the_user_ticks_it(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        shown = "document.querySelector('#diff').innerText.includes('podberth.io/applied')"
+        assert await page.ask(shown) is False
+        await page.ask("document.querySelector('#record').focus()")
+        for expected in (True, False):
+            await page.press(" ")
+            assert await page.ask(shown) is expected
+
+    browse(browser, look)
+
+
 def test_typing_gives_the_next_answer_and_undo_the_one_before(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         await page.ask("document.querySelector('#state').textContent = ''")
