@@ -314,6 +314,6 @@ def test_the_picture_of_the_documentation_is_of_this_page(browser: str, tmp_path
     async def look(page: Page) -> None:
         await page.open(file)
         assert "divided at" in await page.ask("document.querySelector('main').innerText")
-        compare_picture(await page.picture(), PICTURE)
+        await compare_picture(page, PICTURE)
 
     browse(browser, look)

@@ -533,6 +533,6 @@ def test_hostile_texts_are_shown_as_they_are(browser: str) -> None:
 def test_the_picture_of_the_documentation_is_of_this_page(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         await page.ask("document.querySelector('#state').textContent = 'answered'")
-        compare_picture(await page.picture(), PICTURE)
+        await compare_picture(page, PICTURE)
 
     browse(browser, look)
