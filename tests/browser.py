@@ -8,7 +8,6 @@ import asyncio
 import base64
 import os
 import shutil
-import struct
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -19,6 +18,27 @@ import aiohttp
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 _PATIENCE_SECONDS = 60.0
+# The number of pixels that differ between two pictures in base64; all if their sizes differ.
+_DIFFERENCE = """
+async pictures => {
+  const [one, other] = await Promise.all(pictures.map(async each => {
+    const bytes = Uint8Array.from(atob(each), letter => letter.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes], {type: 'image/png'}));
+    const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    canvas.drawImage(image, 0, 0);
+    return canvas.getImageData(0, 0, image.width, image.height);
+  }));
+  const {width, height} = one;
+  if (width !== other.width || height !== other.height) return width * height;
+  let different = 0;
+  for (let at = 0; at < one.data.length; at += 4) {
+    different += [0, 1, 2].some(band => Math.abs(one.data[at + band] - other.data[at + band]) > 64);
+  }
+  return different;
+}
+"""
+# Two pictures of one page have differed in 27 pixels at most; a word has hundreds.
+_MOST_DIFFERENT = 100
 _KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowDown": 40}
 
 
@@ -74,7 +94,7 @@ class Page:
 
     async def ask(self, expression: str) -> Any:
         """Return the value of a JavaScript expression; the tests' own, for pages have none."""
-        found = await self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        found = await self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
@@ -91,7 +111,7 @@ class Page:
 
     async def press(self, key: str, *, control: bool = False, shift: bool = False) -> None:
         """Press and release a key, by its name in the DOM: ``Tab``, ``z``."""
-        text = {"Enter": "\r", " ": " "}.get(key)
+        text = {"Enter": "\r", " ": " "}.get(key, "" if control or len(key) > 1 else key)
         code = _KEY_CODES.get(key, ord(key[0].upper()))
         fields = {"key": key, "code": _code(key), "windowsVirtualKeyCode": code, "modifiers": 2 * control + 8 * shift}
         await self.send("Input.dispatchKeyEvent", type="keyDown", **fields, **({"text": text} if text else {}))
@@ -121,17 +141,21 @@ class Page:
         return message
 
 
-def compare_picture(picture: bytes, kept: Path) -> None:
-    """Compare the size of a picture with that of the documentation; PODBERTH_PICTURES=1 replaces the latter."""
+async def compare_picture(page: Page, kept: Path) -> None:
+    """Compare the window with a picture of the documentation; PODBERTH_PICTURES=1 replaces the latter.
+
+    Some pixels may differ: the browser does not draw all edges alike each time. Other words differ in more.
+    """
+    picture = await page.picture()
     if os.environ.get("PODBERTH_PICTURES"):
-        kept.write_bytes(picture)
-    assert _size(picture) == _size(kept.read_bytes())
-
-
-def _size(picture: bytes) -> tuple[int, int]:
-    """Return (width, height) of a PNG in pixels."""
-    width, height = struct.unpack(">II", picture[16:24])
-    return width, height
+        await asyncio.to_thread(kept.write_bytes, picture)
+    await page.open("about:blank")
+    pictures = (picture, await asyncio.to_thread(kept.read_bytes))
+    images = ", ".join(f"'{base64.b64encode(each).decode()}'" for each in pictures)
+    different = await page.ask(f"({_DIFFERENCE})([{images}])")
+    assert different <= _MOST_DIFFERENT, (
+        f"{kept.name}: {different:,} pixels differ; with PODBERTH_PICTURES=1 it is taken again"
+    )
 
 
 @contextmanager

@@ -46,6 +46,22 @@ spec:
   validations:
   - expression: object.spec.containers.all(c, has(c.resources))
 """
+MUTATING = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: spread}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  variables:
+  - {name: wanted, expression: object.spec.containers.size() > 1}
+  reinvocationPolicy: Never
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration:
+      expression: "variables.wanted ? Object{spec: Object.spec{hostNetwork: false}} : Object{}"
+"""
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +190,52 @@ def test_hover_and_definition(play: Callable[[Script], None]) -> None:
         found = await editor.asked("textDocument/definition", "policy.yaml", where)
         assert (found["uri"], at(PARAMS, found["range"])) == (editor.uri("params.yaml"), "payer")
         assert await editor.asked("textDocument/hover", "policy.yaml", {"line": 99, "character": 9}) is None
+
+    play(script)
+
+
+def test_fields_of_the_pod_are_completed_and_explained_in_an_expression(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        text, where = position(POLICY.replace("variables.nodes.exist", "object.spec.host^"))
+        await editor.open("policy.yaml", text)
+        offered = await editor.asked("textDocument/completion", "policy.yaml", where)
+        details = {each["label"]: each["detail"] for each in offered["items"]}
+        assert details["hostNetwork"] == "bool"
+        _, where = position(POLICY.replace("variables.nodes.exist", "object.spec.host^Network"))
+        await editor.change("policy.yaml", POLICY.replace("variables.nodes.exist", "object.spec.hostNetwork"))
+        hover = await editor.asked("textDocument/hover", "policy.yaml", where)
+        assert "`PodSpec.hostNetwork`: `bool`" in hover["contents"]["value"]
+
+    play(script)
+
+
+def test_a_native_mutating_policy_is_completed_explained_and_fixed(play: Callable[[Script], None]) -> None:
+    async def script(editor: Editor) -> None:
+        wrong = MUTATING.replace("? Object{spec", "&& variables.wantd ? Object{spec")
+        await editor.open("mutating.yaml", wrong)
+        found = await editor.found("mutating.yaml")
+        diagnostic = next(each for each in found if each["code"] == "invalid")
+        assert "wantd" in at(wrong, diagnostic["range"])
+        fixes = await editor.ask(
+            "textDocument/codeAction",
+            {
+                "textDocument": {"uri": editor.uri("mutating.yaml")},
+                "range": diagnostic["range"],
+                "context": {"diagnostics": [diagnostic]},
+            },
+        )
+        [edits] = fixes[0]["edit"]["changes"].values()
+        assert [each["newText"] for each in edits] == ["wanted"]
+
+        text, where = position(MUTATING.replace("object.spec.containers.size()", "object.spec.host^"))
+        await editor.change("mutating.yaml", text)
+        assert "hostNetwork" in names(await editor.asked("textDocument/completion", "mutating.yaml", where))
+        _, where = position(MUTATING.replace('"variables.wanted', '"variables.wan^ted'))
+        await editor.change("mutating.yaml", MUTATING)
+        hover = await editor.asked("textDocument/hover", "mutating.yaml", where)
+        assert "wanted" in hover["contents"]["value"]
+        place = await editor.asked("textDocument/definition", "mutating.yaml", where)
+        assert at(MUTATING, place["range"]) == "wanted"
 
     play(script)
 

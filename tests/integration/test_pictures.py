@@ -248,6 +248,23 @@ def test_a_page_is_no_wider_than_its_window(browser: str, pages: dict[tuple[str,
     browse(browser, look)
 
 
+def test_ten_thousand_nodes_make_a_small_page_that_a_phone_can_show(browser: str, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    show(file, "--topology", str(clusters.write(tmp_path / "large.json", 10_000, 100)), "-o", "html")
+    assert file.stat().st_size < 2_000_000
+
+    async def look(page: Page) -> None:
+        await page.open(file, width=PHONE)
+        assert await page.ask("document.documentElement.scrollWidth") <= PHONE
+        # The first screenful has the summary in full, and its letters are not shrunk.
+        place = "document.querySelector('header').getBoundingClientRect()"
+        assert await page.ask(f"{place}.bottom < innerHeight && {place}.right <= innerWidth")
+        assert "10,000 nodes" in await page.ask("document.querySelector('header').innerText")
+        assert await page.ask("parseFloat(getComputedStyle(document.querySelector('header p')).fontSize)") >= 12
+
+    browse(browser, look)
+
+
 def test_a_wall_shows_tables_beside_the_picture_in_larger_letters(
     browser: str, pages: dict[tuple[str, str], Path]
 ) -> None:
@@ -314,6 +331,6 @@ def test_the_picture_of_the_documentation_is_of_this_page(browser: str, tmp_path
     async def look(page: Page) -> None:
         await page.open(file)
         assert "divided at" in await page.ask("document.querySelector('main').innerText")
-        compare_picture(await page.picture(), PICTURE)
+        await compare_picture(page, PICTURE)
 
     browse(browser, look)

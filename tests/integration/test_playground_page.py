@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from browser import Page, browsing, compare_picture, running
+from controlplane.wait import wait_for
 from podberth.errors import UsageError
 from podberth.playground.live import LiveCluster
 from podberth.playground.server import Playground
-from podberth.playground.session import CLUSTER, POLICY, WORKLOAD, Session
+from podberth.playground.session import CLUSTER, POLICY, WORKLOAD, Session, session_of
 from podberth.settings import Address
 
 PICTURE = Path(__file__).parents[2] / "docs" / "playground.png"
@@ -19,6 +20,8 @@ DENYING = POLICY.replace("validationActions: [Warn]", "validationActions: [Deny]
 ANSWERED = "document.querySelector('#state').textContent.startsWith('answered')"
 # The page reads a live cluster every ten seconds.
 _FOLLOWED_SECONDS = 11
+# CodeMirror ignores keys for a list of completions that it has only just shown (``interactionDelay``).
+_LIST_MILLISECONDS = 75
 Look = Callable[[Page, Playground], Awaitable[None]]
 
 
@@ -89,6 +92,18 @@ def test_the_example_is_answered_with_nothing_from_elsewhere(browser: str) -> No
         assert "verdict: mutated" in shown
         assert {each.startswith(playground.url) for each in page.requested} == {True}
         assert page.said == []
+
+    browse(browser, look)
+
+
+def test_the_record_is_in_the_difference_if_the_user_ticks_it(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        shown = "document.querySelector('#diff').innerText.includes('podberth.io/applied')"
+        assert await page.ask(shown) is False
+        await page.ask("document.querySelector('#record').focus()")
+        for expected in (True, False):
+            await page.press(" ")
+            assert await page.ask(shown) is expected
 
     browse(browser, look)
 
@@ -174,6 +189,19 @@ def test_the_nodes_say_whether_a_node_or_a_pod_is_missing(browser: str, session:
     browse(browser, look, session=session)
 
 
+def test_a_denial_is_marked_in_the_workload(browser: str) -> None:
+    async def look(page: Page, _: Playground) -> None:
+        inside = "document.querySelector('#workload').shadowRoot"
+        mark = f"{inside}.querySelector('.cm-lintRange-error')"
+        await page.until(f"{mark} !== null")
+        assert await page.ask(f"{mark}.closest('.cm-line') === {inside}.querySelector('.cm-line')")
+        await focus(page, "workload")
+        await page.press("M", control=True, shift=True)
+        await page.until(f"{inside}.querySelector('.cm-panel-lint')?.innerText.includes('wants the label team')")
+
+    browse(browser, look, session=Session(policy=DENYING))
+
+
 def test_enter_keeps_the_indentation_and_adds_two_after_a_key_that_goes_on(browser: str) -> None:
     columns = {
         "metadata:": 2,
@@ -230,6 +258,52 @@ def test_everything_is_reached_by_the_keyboard_alone(browser: str) -> None:
         await page.ask("document.querySelector('.goto').focus()")
         await page.press("Enter")
         await page.until("document.activeElement.classList.contains('editor')")
+
+    browse(browser, look)
+
+
+def test_a_session_is_written_completed_and_saved_by_keys_alone(browser: str, tmp_path: Path) -> None:
+    typed = "needs a label"
+    inside = "document.querySelector('#policy').shadowRoot"
+
+    async def tab_to(page: Page, name: str, *, back: bool = False) -> None:
+        for _unused in range(10):
+            if await page.ask("document.activeElement.id") == name:
+                return
+            await page.press("Tab", shift=back)
+        pytest.fail(f"Tab does not reach {name}")
+
+    async def replace_found(page: Page, found: str, typed: str) -> None:
+        """Search a text, and type another one over it."""
+        await page.press("f", control=True)
+        await page.until(f"{inside}.activeElement?.name === 'search'")
+        await page.press("a", control=True)
+        for key in found:
+            await page.press(key)
+        await page.press("Enter")
+        await page.press("Escape")
+        for key in typed:
+            await page.press(key)
+
+    async def look(page: Page, _: Playground) -> None:
+        await page.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        await tab_to(page, "policy")
+        await replace_found(page, "wants the label team", typed)
+        await page.until(f"document.querySelector('#results').innerText.includes('{typed}')")
+        await replace_found(page, "perContainer > 1", "perC")
+        await page.until(f"{inside}.querySelector('.cm-completionInfo')?.innerText.includes('container')")
+        await page.until(f"performance.now() > {await page.ask('performance.now()')} + {_LIST_MILLISECONDS}")
+        await page.press("Enter")
+        for key in " > 2":
+            await page.press(key)
+        await page.until("document.querySelector('#trace').innerText.includes('gpu.perContainer > 2 = true')")
+        await tab_to(page, "save", back=True)
+        await page.press("Enter")
+        saved = tmp_path / "playground.json"
+        await asyncio.to_thread(wait_for, saved.exists, what="the saved file")
+        edited = POLICY.replace("wants the label team", typed).replace("perContainer > 1", "perContainer > 2")
+        assert session_of(json.loads(saved.read_text(encoding="utf-8"))) == Session(policy=edited)
+        assert page.said == []
 
     browse(browser, look)
 
@@ -459,6 +533,6 @@ def test_hostile_texts_are_shown_as_they_are(browser: str) -> None:
 def test_the_picture_of_the_documentation_is_of_this_page(browser: str) -> None:
     async def look(page: Page, _: Playground) -> None:
         await page.ask("document.querySelector('#state').textContent = 'answered'")
-        compare_picture(await page.picture(), PICTURE)
+        await compare_picture(page, PICTURE)
 
     browse(browser, look)

@@ -174,6 +174,13 @@ def test_a_bar_has_the_end_of_a_long_domain_and_its_free_devices() -> None:
     assert level_bars(4, "a" * 40) == [f"{'a' * 16}…aa{at} (1), 8 free" for at in range(4)]
 
 
+def test_the_picture_keeps_resource_and_number_of_a_long_name(capsys: Captured) -> None:
+    run("show", "--simulate", "dgx-a100-8-mig-single:2,dgx-a100-8-mig-mixed:2", "-o", "svg")
+    texts = re.findall("<text [^>]*>([^<]*)</text>", capsys.readouterr().out)
+    ends = [each.rpartition(" as ")[2] for each in texts if " as " in each]
+    assert ends == ["gpu: 112", "mig-1g.5gb: 24"]
+
+
 def test_domains_that_are_too_narrow_to_be_seen_are_one() -> None:
     assert level_bars(200, "a") == ["200 domains (200)"]
 

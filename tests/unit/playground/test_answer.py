@@ -68,6 +68,7 @@ def test_the_example_shows_every_part_of_an_answer() -> None:
     assert messages(found, "workload", "warning") == ["a pod with several GPUs wants the label team"]
     assert [each["verdict"] for each in found["results"]] == ["mutated"]
     assert "+  tolerations:" in found["diff"]
+    assert ["podberth.io/applied" in "".join(found[each]) for each in ("diff", "diffWithRecord")] == [False, True]
     [pod] = found["explained"]
     assert (pod["nodes"]["before"]["fit"], len(pod["nodes"]["after"]["fit"])) == ([], 3)
     assert [len(kind["nodes"]) for kind in found["map"]] == [3, 2]

@@ -26,6 +26,18 @@ def test_whole_gpus_and_slices_of_a_model_are_counted_apart() -> None:
     assert {unit.use for each in (h100, a100, l4) for unit in each.units} == {None}
 
 
+def test_slices_of_one_profile_that_are_offered_as_two_resources_have_two_names() -> None:
+    labels = {"nvidia.com/gpu.product": "L", "nvidia.com/mig.strategy": "mixed"}
+    single = {"nvidia.com/gpu.product": "L-MIG-1g.5gb", "nvidia.com/mig.strategy": "single"}
+    nodes = [
+        Node(name="a", labels=labels, allocatable={"nvidia.com/gpu": 2, "nvidia.com/mig-1g.5gb": 7}),
+        Node(name="b", labels=single, allocatable={"nvidia.com/gpu": 14}),
+    ]
+    [found] = totals(nodes)
+    slices = [("MIG 1g.5gb as gpu", 14), ("MIG 1g.5gb as mig-1g.5gb", 7)]
+    assert units(found) == [("whole", 2), *slices]
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_shape_has_its_devices_once_however_they_are_divided(shape: str) -> None:
     [found] = totals(collect(simulate(shape, "node"), now=None).nodes)

@@ -222,7 +222,7 @@ def _models(models: Iterable[ModelTotal], parts: list[str], top: float) -> float
     top += 26
     for model, unit in rows:
         label = f"{model}, {unit.unit}: {unit.amount:,}"
-        parts.append(text(_MARGIN, top + _BASE, fitted(label, _MODEL - 10, 12), size=12))
+        parts.append(text(_MARGIN, top + _BASE, fitted(label, _MODEL - 10, 12, keeps_end=True), size=12))
         x, room = float(_MARGIN + _MODEL), _WIDTH - 2 * _MARGIN - _MODEL
         numbers = (unit.use.used, unit.use.free, unit.out_of_use) if unit.use else (unit.amount,)
         total = max(sum(numbers), 1)

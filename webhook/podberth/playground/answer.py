@@ -19,7 +19,7 @@ from ..cel.engine import Environment
 from ..cel.trace import Tracer
 from ..check.natives import Beside, natives_among
 from ..check.report.patched import render
-from ..check.report.results import heading, sentence, title
+from ..check.report.results import heading, sentence, title, without_record
 from ..check.result import Result
 from ..check.run import CheckSettings, check, report
 from ..check.sources import Source, SourceFile, read
@@ -93,6 +93,7 @@ def answer(session: Session, environment: Environment, conventions: Conventions,
         ],
         "unknownNamespaces": [unlabelled_text(*each, "the cluster") for each in decided.unlabelled.items()],
         "diff": decided.diff,
+        "diffWithRecord": decided.diff_with_record,
         "explained": as_json(pods)["results"],
         "morePods": explained.more,
         "map": _map(cluster, conventions),
@@ -115,6 +116,8 @@ class _Decided:
     unlabelled: Mapping[str, Sequence[str]]
     """For each namespace that no text has, the policies that may read its labels."""
     diff: list[str]
+    """The difference without podberth's record of the policies' changes."""
+    diff_with_record: list[str]
     problems: tuple[Problem, ...]
     """The problems of native policies."""
     is_decided: bool
@@ -143,7 +146,8 @@ def _decided(
         results=checked.results,
         json=found if is_decided else [_undecided(each) for each in found],
         unlabelled=whole_report.unknown_namespaces if is_decided else {},
-        diff=_difference(session.workload, checked.results),
+        diff=_difference(session.workload, tuple(map(without_record, checked.results))),
+        diff_with_record=_difference(session.workload, checked.results),
         problems=problems,
         is_decided=is_decided,
     )

@@ -23,7 +23,10 @@ class UnitTotal:
     """The units of one resource that all nodes with one model of accelerator offer."""
 
     unit: str
-    """The meaning of one unit: ``whole``, ``MIG 1g.10gb``, ``time-sliced share``, ``MPS share`` or ``share``."""
+    """The meaning of one unit: ``whole``, ``MIG 1g.10gb``, ``time-sliced share``, ``MPS share`` or ``share``.
+
+    If several resources of a model have the same meaning, it names the resource, too: ``MIG 1g.5gb as gpu``.
+    """
     resource: str
     amount: int
     """The number of units when all nodes are healthy."""
@@ -111,13 +114,15 @@ def _total(model: str, offers: Sequence[_Offer]) -> ModelTotal:
         for unit, resource, amount in offer.units:
             amounts[unit, resource] += amount
             uses.setdefault((unit, resource), []).extend([offer.use] if offer.use else ())
+    # With the MIG strategy "single" a slice is a nvidia.com/gpu, and with "mixed" a nvidia.com/mig-1g.5gb.
+    resources = Counter(unit for unit, _ in amounts)
     return ModelTotal(
         model=model,
         nodes=len(offers),
         devices=sum(offer.devices.total() for offer in offers),
         units=tuple(
             UnitTotal(
-                unit=unit,
+                unit=unit if resources[unit] == 1 else f"{unit} as {resource.rpartition('/')[2]}",
                 resource=resource,
                 amount=amounts[unit, resource],
                 use=Tally.of(found, resource) if (found := uses[unit, resource]) else None,

@@ -62,7 +62,7 @@ class Shown:
         """Yield the results with what is shown of them."""
         for each in report.results:
             if not self.quiet:
-                yield each if self.record else replace(each, changes=_without_record(each.changes))
+                yield each if self.record else without_record(each)
             elif each.denials or each.errors or each.warnings:
                 yield replace(each, changes=(), notes=())
 
@@ -70,8 +70,9 @@ class Shown:
 ALL: Final = Shown()
 
 
-def _without_record(changes: Iterable[DocumentChange]) -> tuple[DocumentChange, ...]:
-    return tuple(each for each in changes if (each.policy, each.reason) != RECORD)
+def without_record(result: Result) -> Result:
+    """Return a result without the change by which podberth records on the pod what policies have changed."""
+    return replace(result, changes=tuple(each for each in result.changes if (each.policy, each.reason) != RECORD))
 
 
 def summary(report: Report) -> str:

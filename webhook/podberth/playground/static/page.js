@@ -82,7 +82,7 @@ function show(answer) {
     ...about("Cluster", [...problems("cluster", answer), ...unknown]),
     ...answer.results.map(result),
   );
-  at("diff").replaceChildren(...answer.diff.map((text) => make("span", { className: SIGNS[text[0]] ?? "" }, text)));
+  showDifference();
   const chosen = at("pod").selectedIndex;
   at("pod").replaceChildren(...answer.explained.map((pod) => make("option", {}, named(pod))));
   at("pod").selectedIndex = Math.min(Math.max(chosen, 0), answer.explained.length - 1);
@@ -92,6 +92,11 @@ function show(answer) {
   at("copy").disabled = !answer.tests.text;
   at("copied").textContent = answer.tests.text ? "" : "nothing to copy: the tests have no case";
   at("failing").textContent = answer.tests.failing.join("; ");
+}
+
+function showDifference() {
+  const lines = at("record").checked ? answered.diffWithRecord : answered.diff;
+  at("diff").replaceChildren(...lines.map((text) => make("span", { className: SIGNS[text[0]] ?? "" }, text)));
 }
 
 function problems(name, answer) {
@@ -274,6 +279,7 @@ async function start() {
   at("namespace").value = begun.namespace;
   at("namespace").addEventListener("input", changed);
   at("pod").addEventListener("change", showPod);
+  at("record").addEventListener("change", () => answered && showDifference());
   at("save").addEventListener("click", save);
   at("open").addEventListener("click", () => at("file").click());
   at("file").addEventListener("change", async () => {
