@@ -13,6 +13,12 @@ from pages import ROOT, page
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md") if path.name != "README.md")
 
+# Pages with tables of what was tried or is proved, and pages for contributors: their rows name tests.
+PROOFS = {
+    f"docs/{name}.md"
+    for name in ("agent", "architecture", "install-reference", "never-lost", "precision", "security", "systems")
+}
+
 
 class References(HTMLParser):
     """What a browser loads with a page: scripts, styles, pictures and frames."""
@@ -79,3 +85,8 @@ def test_a_page_says_which_readers_it_is_for_and_which_page_is_next(name: str) -
     assert lines[0].startswith("# ")
     assert re.fullmatch(r"\*For [^*]+\.\*", lines[2]), lines[2]
     assert re.fullmatch(r"Next: .*\[.+\]\(.+\).*\.", lines[-1]), lines[-1]
+
+
+@pytest.mark.parametrize("name", sorted({*PAGES} - PROOFS))
+def test_a_page_for_users_names_no_test_of_podberths(name: str) -> None:
+    assert re.findall(r"`?tests/[\w/]+(?:\.py|`)", page(name)) == []
