@@ -13,6 +13,16 @@ from pages import ROOT, page
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md") if path.name != "README.md")
 
+POLICIES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "policies").glob("*.md"))
+# The other pages of the map; of certs/ and the decisions the first page.
+ELSEWHERE = (
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "bench/README.md",
+    "certs/README.md",
+    "docs/adr/README.md",
+    "examples/README.md",
+)
 # Pages with tables of what was tried or is proved, and pages for contributors: their rows name tests.
 PROOFS = {
     f"docs/{name}.md"
@@ -79,9 +89,9 @@ def test_a_link_that_leads_nowhere_is_named(
     assert "'c.md'" in caplog.text
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *POLICIES, *ELSEWHERE])
 def test_a_page_says_which_readers_it_is_for_and_which_page_is_next(name: str) -> None:
-    lines = page(name).rstrip().split("\n")
+    lines = re.sub(r"\A<!--.*?-->\n\n", "", page(name)).rstrip().split("\n")
     assert lines[0].startswith("# ")
     assert re.fullmatch(r"\*For [^*]+\.\*", lines[2]), lines[2]
     assert re.fullmatch(r"Next: .*\[.+\]\(.+\).*\.", lines[-1]), lines[-1]
