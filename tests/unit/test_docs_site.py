@@ -75,6 +75,11 @@ def test_every_page_is_on_the_map_once() -> None:
     assert {Path(name).name for name in PAGES} <= set(entries)
 
 
+def test_pages_of_proofs_alone_are_for_contributors() -> None:
+    section = page("docs/README.md").partition("\n## For contributors\n")[2]
+    assert [name for name in ("never-lost.md", "precision.md") if f"]({name})" not in section] == []
+
+
 def test_a_link_that_leads_nowhere_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
