@@ -37,6 +37,7 @@ _SWITCHED_ON = (
     "Turn it on with `podberth policies show {0} | kubectl apply -f -`, or among files with "
     "`podberth policies copy {0} policies`; all ways are in [install.md](../install.md#policies)."
 )
+_NEXT = "Next: [all policies](README.md); [exceptions](../exceptions.md) for pods that this one should leave alone.\n"
 
 
 def pages() -> dict[str, str]:
@@ -59,6 +60,8 @@ def _index(library: tuple[Shipped, ...]) -> str:
     return f"""{_GENERATED}
 # The policy library
 
+*For whoever wants to know which policies there are; a reference.*
+
 Each policy is a folder with its tests. Those that are on lie in [policies/](../../policies) and are safe on any
 cluster: they prefer where they choose nodes, and deny only what could not run. Those that are off lie in
 [optional-policies/](../../optional-policies), until somebody applies them, or copies them beside the files:
@@ -75,6 +78,8 @@ The same commands work where only the package is installed, and bring the polici
 | policy | | | what it is for |
 |---|---|---|---|
 {rows}
+
+Next: [install.md](../install.md#policies) to turn one on or off; [recipes.md](../recipes.md) for other wishes.
 """
 
 
@@ -103,6 +108,7 @@ def _page(policy: Shipped, environment: Environment) -> str:
     parts = [
         _GENERATED,
         f"# {policy.name}\n",
+        "*For users who meet the policy, and for administrators who turn it on or off; a reference.*\n",
         f"{policy.description}\n",
         *(f"Its file also holds {each.metadata.name}: {each.spec.description}\n" for each in policy.policies[1:]),
         f"{_standing(policy)}\n",
@@ -111,6 +117,7 @@ def _page(policy: Shipped, environment: Environment) -> str:
         *_parameters(texts[1:]),
         *_shown(suite, results),
         _cases(results),
+        _NEXT,
     ]
     return "\n".join(parts)
 

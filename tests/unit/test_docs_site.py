@@ -13,6 +13,22 @@ from pages import ROOT, page
 
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md") if path.name != "README.md")
 
+POLICIES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "policies").glob("*.md"))
+# The other pages of the map; of certs/ and the decisions the first page.
+ELSEWHERE = (
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "bench/README.md",
+    "certs/README.md",
+    "docs/adr/README.md",
+    "examples/README.md",
+)
+# Pages with tables of what was tried or is proved, and pages for contributors: their rows name tests.
+PROOFS = {
+    f"docs/{name}.md"
+    for name in ("agent", "architecture", "install-reference", "never-lost", "precision", "security", "systems")
+}
+
 
 class References(HTMLParser):
     """What a browser loads with a page: scripts, styles, pictures and frames."""
@@ -59,6 +75,11 @@ def test_every_page_is_on_the_map_once() -> None:
     assert {Path(name).name for name in PAGES} <= set(entries)
 
 
+def test_pages_of_proofs_alone_are_for_contributors() -> None:
+    section = page("docs/README.md").partition("\n## For contributors\n")[2]
+    assert [name for name in ("never-lost.md", "precision.md") if f"]({name})" not in section] == []
+
+
 def test_a_link_that_leads_nowhere_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -73,9 +94,14 @@ def test_a_link_that_leads_nowhere_is_named(
     assert "'c.md'" in caplog.text
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *POLICIES, *ELSEWHERE])
 def test_a_page_says_which_readers_it_is_for_and_which_page_is_next(name: str) -> None:
-    lines = page(name).rstrip().split("\n")
+    lines = re.sub(r"\A<!--.*?-->\n\n", "", page(name)).rstrip().split("\n")
     assert lines[0].startswith("# ")
     assert re.fullmatch(r"\*For [^*]+\.\*", lines[2]), lines[2]
     assert re.fullmatch(r"Next: .*\[.+\]\(.+\).*\.", lines[-1]), lines[-1]
+
+
+@pytest.mark.parametrize("name", sorted({*PAGES} - PROOFS))
+def test_a_page_for_users_names_no_test_of_podberths(name: str) -> None:
+    assert re.findall(r"`?tests/[\w/]+(?:\.py|`)", page(name)) == []
