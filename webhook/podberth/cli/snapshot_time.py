@@ -1,4 +1,4 @@
-"""The time of a snapshot of a cluster: what it says of free devices was true then."""
+"""The time of a snapshot of a cluster, at which its free devices were free."""
 
 from datetime import UTC, datetime
 from pathlib import Path
