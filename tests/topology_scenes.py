@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from builders import JSON, gpu_pod
+from podberth.cli.main import main
 from podberth.topology.codec import decode_topology, encode_topology
 from podberth.topology.node import Links, NodeTopology
 from podberth.topology.shapes import simulate
@@ -106,3 +107,8 @@ def holders() -> list[JSON]:
 def as_list(documents: Sequence[JSON]) -> JSON:
     """Return documents as kubectl prints them."""
     return {"apiVersion": "v1", "kind": "List", "items": list(documents)}
+
+
+def run(*arguments: object, code: int = 0) -> None:
+    """Run ``podberth topology`` with the arguments, and assert its exit code."""
+    assert main(["topology", *map(str, arguments)]) == code
