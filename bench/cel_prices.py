@@ -254,7 +254,7 @@ def _firsts(bench: Bench) -> dict[str, Row]:
     found = {
         "nodes": selected,
         "withLinkDomain": least(nodes, lambda each: each.with_link_domain(2)),
-        "offers": least(nodes, index.resources_of),
+        "anyOffers": least(nodes, index.resources_of),
         "narrowestLevel": level,
         "narrowestSafeLevel": level,
         **dict.fromkeys(("smallest", "nearest", "suggestions"), offers),

@@ -72,7 +72,7 @@ _CALLS = (
     "mig.capacity({small}) >= 0",
     "topology.memoryMiB({small}) >= 0",
     "topology.offers({small})",
-    "topology.nodes(gpu).offers({small})",
+    "topology.nodes(gpu).anyOffers({small})",
     "topology.nodes(gpu).withLinkDomain({small}.size()).terms != []",
     "models.named({small}).millions >= 0",
     "shell.flag([{small}], ['-a']) == ''",

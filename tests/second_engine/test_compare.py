@@ -37,7 +37,7 @@ def evaluate(environment: ComparingEnvironment, review: ReviewContext, source: s
         ("gpu.requests.map(r, {'container': r.container, 'n': r.quantity})", [{"container": "main", "n": 4}]),
         ("has(object.spec.nodeName) || object.metadata.labels['team'] == 'vision'", True),
         ("topology.nodes(gpu).withLinkDomain(4).count", 2),
-        ("topology.nodes(gpu).offers('nvidia.com/gpu') && !topology.nodes(gpu).offers('rdma/hca')", True),
+        ("topology.nodes(gpu).anyOffers('nvidia.com/gpu') && !topology.nodes(gpu).anyOffers('rdma/hca')", True),
         ("topology.nodes(gpu).exist && !mig.known('9g.900gb')", True),
         ("mig.nearest('nvidia.com/mig-1g.6gb')", "nvidia.com/mig-1g.5gb"),
         ("true || object.spec.nodeName == 'a'", True),

@@ -41,8 +41,8 @@ def test_equal_questions_of_one_review_get_the_same_number(review: ReviewContext
         ("topology.nodes(gpu).withLinkDomain(-1).count", 4),
         ("topology.nodes(gpu).withLinkDomain(4) == topology.nodes(gpu).withLinkDomain(gpu.perContainer)", True),
         ("topology.nodes(gpu).withLinkDomain(4) == topology.nodes(gpu)", False),
-        ("topology.nodes(gpu).offers('nvidia.com/gpu')", True),
-        ("topology.nodes(gpu).offers('nvidia.com/mig-1g.5gb')", False),  # only nodes for other pods have it
+        ("topology.nodes(gpu).anyOffers('nvidia.com/gpu')", True),
+        ("topology.nodes(gpu).anyOffers('nvidia.com/mig-1g.5gb')", False),  # only nodes for other pods have it
         ("topology.nodes(gpu).narrowestLevel(2)", "kubernetes.io/hostname"),
         ("topology.nodes(gpu).narrowestLevel(1000)", ""),
         ("topology.nodes(gpu).narrowestSafeLevel(1000)", ""),

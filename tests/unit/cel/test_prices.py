@@ -151,9 +151,9 @@ def test_an_answer_that_a_review_remembers_is_charged_for_once(environment: Envi
     ]
     assert twice.microseconds < 2.5 * once.microseconds
     assert twice.remembered.keys() == once.remembered.keys()
-    names = environment.compile("['a/b', 'a/c'].filter(n, topology.nodes(gpu).offers(n))", want=Want.ANY).costs[""]
+    names = environment.compile("['a/b', 'a/c'].filter(n, topology.nodes(gpu).anyOffers(n))", want=Want.ANY).costs[""]
     assert sum(names.remembered.values()) == sum(
-        environment.compile("topology.nodes(gpu).offers('a/b')", want=Want.BOOL).costs[""].remembered.values()
+        environment.compile("topology.nodes(gpu).anyOffers('a/b')", want=Want.BOOL).costs[""].remembered.values()
     )
     looped = environment.compile(
         "lists.range(900).all(i, topology.nodes(gpu).withLinkDomain(2).terms.size() > 0)", want=Want.BOOL

@@ -224,7 +224,7 @@ FUNCTIONS: tuple[Function, ...] = (
         lambda review, nodes, members: review.nodes(nodes).narrowest_safe_level(max(members, 0)),
     ),
     _row(
-        "Nodes.offers(string): bool",
+        "Nodes.anyOffers(string): bool",
         lambda review, nodes, name: name in review.index.resources_of(review.nodes(nodes)),
     ),
     _row("Topology.narrowestLevel(podberth.Gang): string", lambda review: review.levels_of_gang()[0], _OF_THE_GANG),

@@ -53,7 +53,7 @@ _PLACEMENT = frozenset(
 _MIG_NODES = frozenset({"smallest", "nearest", "suggestions", "capacity", "fits", "offered", "gpuNodes"})
 _NARROWING = frozenset({"withLinkDomain", "gpuNodes"})
 _LEVELS = frozenset({"narrowestLevel", "narrowestSafeLevel"})
-_OF_RECEIVER = _LEVELS | {"offers"}
+_OF_RECEIVER = _LEVELS | {"anyOffers"}
 """The functions whose cached result depends only on the receiver, and not on the arguments."""
 _ANSWERS: Mapping[str, str] = dict.fromkeys(_MIG_NODES - _NARROWING, "mig") | dict.fromkeys(_LEVELS, "levels")
 """A mapping from each function whose result is cached in a review to the name of the cached result, which several

@@ -26,10 +26,10 @@ MANUALS: Mapping[str, Manual] = {
         "those of the nodes that have so many of the requested GPUs in one NVLink domain; 1 or less: all of them",
         "topology.nodes(gpu).withLinkDomain(4).terms",
     ),
-    "Nodes.offers(string)": Manual(
+    "Nodes.anyOffers(string)": Manual(
         "one of the nodes has the resource, which need not be an accelerator; transient nodes count, DeviceClasses do "
         "not",
-        "topology.nodes(gpu).offers('rdma/hca')",
+        "topology.nodes(gpu).anyOffers('rdma/hca')",
     ),
     "topology.narrowestSafeLevel(gang)": Manual(
         "as `topology.narrowestLevel`, but on this level every domain with a node for one of the members always has "
