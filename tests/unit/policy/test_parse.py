@@ -189,7 +189,7 @@ def test_a_kind_that_is_misspelt_is_named(head: str) -> None:
 
 
 def test_a_policy_of_another_api_is_none_that_is_misspelt() -> None:
-    [said] = problems_of("apiVersion: kyverno.io/v1\nkind: Policy\n")
+    [said] = problems_of("apiVersion: example.com/v1\nkind: Policy\n")
     assert said.endswith("; move it elsewhere")
 
 
