@@ -51,6 +51,7 @@ def problems_of(text: str) -> list[str]:
         ("validationActions: [Deny]", "validationActions: [Deny]\n  mutations: [{gang: {nme: object.x}}]"),
         ("validationActions: [Deny]", "validationActions: [Deny]\n  variables: [{name: a, expresion: '1'}]"),
         ("validationActions: [Deny]", "validationActions: [Deny]\n  mutations: [{labels: {'a b': object.x}}]"),
+        ("validationActions: [Deny]", "validationActions: [Deny]\n  matchCondition: [{name: a, expression: 'true'}]"),
         (
             "validationActions: [Deny]",
             "validationActions: [Deny]\n  matchConditions: [{name: a b, expression: object.x}]",

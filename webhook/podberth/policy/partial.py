@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ..kube.paths import Path
+from ..kube.unchecked import mapping_at
 from .model import GPUPolicy
 from .wording import MOST_EXPLAINED
 
@@ -59,7 +60,7 @@ def _left_out(content: Any, error: ValidationError) -> Any:
         instead = None if is_unknown else _stand_in(path)
         if details["type"] == "missing" and instead is None:
             path = _of_field(path[:-1])
-        if not path or path[-1] == "variables" or (is_unknown and _may_be_variables(details["input"])):
+        if not path or path[-1] == "variables" or (is_unknown and _may_be_variables(details["input"], content)):
             return None
         content = _without(content, path, instead)
     return content
@@ -87,10 +88,14 @@ def _stand_in(path: Path) -> object:
             return None
 
 
-def _may_be_variables(value: object) -> bool:
-    """Return whether the value of an unknown field looks like a policy's variables: names with expressions."""
+def _may_be_variables(value: object, content: Mapping[str, Any]) -> bool:
+    """Return whether the value of an unknown field may be the variables that expressions of a document read.
+
+    Variables are names with expressions, as conditions are, too.
+    """
     items = value if isinstance(value, list) else []
-    return any(isinstance(each, dict) and {"name", "expression"} <= each.keys() for each in items)
+    is_alike = any(isinstance(each, dict) and {"name", "expression"} <= each.keys() for each in items)
+    return is_alike and "variables" not in mapping_at(content, "spec") and "variables." in str(content)
 
 
 def _without(part: Any, path: Path, instead: object) -> Any:
