@@ -433,6 +433,8 @@ class _Object:
         said = without_field(decision.message, path, template.pod)
         message = f"cannot be applied: {said} (failurePolicy Fail)" if fatal else said
         place = place_in(template, path) if path else place_of_number(self.content, message) or template.path
+        if said != decision.message and place[-1:] == path[-2:-1]:
+            place = (*place, path[-1])  # the field that the message names is absent
         found = self._finding(message, place, decision.policy)
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
