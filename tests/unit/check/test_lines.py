@@ -120,6 +120,19 @@ spec:
 """
 
 
+def test_an_absent_field_that_a_message_names_is_the_findings_at_the_line_around_it() -> None:
+    said = "spec.priorityClassName: want a PriorityClass"
+    rule = (
+        f'\n  validations: [{{expression: has(object.spec.priorityClassName), message: "{said}"}}]\n'
+        "  validationActions: [Warn]\n"
+    )
+    for text, line in ((SHARED, 4), (SET, 9)):
+        [result] = checked(text, by=snapshot(policy("ranked", rule))).results
+        [warning] = [each for each in result.warnings if each.policy == "ranked"]
+        assert warning.field.endswith("spec.priorityClassName")
+        assert (warning.message, warning.line) == ("want a PriorityClass", line)
+
+
 def test_what_only_the_conditions_of_a_policy_read_is_at_the_request() -> None:
     said = [each for each in one(SHARED).warnings if each.policy == "shared-gpu-count-by-label"]
     assert [each.line for each in said] == [10]
