@@ -6,9 +6,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-WIDTH = 100
-"""How wide the lines are in a pipe."""
-
 
 def environ(directory: Path) -> Mapping[str, str]:
     """Return an environment in which all temporary files are below `directory`."""

@@ -205,14 +205,13 @@ def test_no_answer_contradicts_the_condition_of_its_pod(stage: Stage) -> None:
             assert found.said.reason == "Unschedulable"
 
 
-def test_the_command_prints_the_cause_first_on_lines_of_a_terminal(stage: Stage) -> None:
+def test_the_command_prints_the_cause_first(stage: Stage) -> None:
     done = stage.run("it", "-n", "why-fragments")
     assert done.returncode == 0, done.stderr
     first, *rest = done.stdout.splitlines()
     assert first.startswith("Pod why-fragments/it waits ")
-    assert "are free, but at most 2 on one node" in first + rest[0]
+    assert "are free, but at most 2 on one node" in first
     assert {line.split(" ")[0] for line in rest if line[:1].strip()} == {"evidence", "do", "scheduler"}
-    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
 def test_every_answer_fits_80_columns(stage: Stage) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from controlplane.process import interruptible
 from controlplane.wait import wait_for
-from demonstrations import ROOT, WIDTH, environ, leftovers
+from demonstrations import ROOT, environ, leftovers
 
 SCRIPT = ROOT / "demo" / "offline.py"
 
@@ -62,9 +62,8 @@ def test_it_leaves_neither_files_nor_processes(directory: Path, finished: subpro
         assert probe.connect_ex(("127.0.0.1", int(port[1]))) != 0
 
 
-def test_piped_output_is_plain_and_fits_a_hundred_columns(finished: subprocess.CompletedProcess[str]) -> None:
+def test_piped_output_is_plain(finished: subprocess.CompletedProcess[str]) -> None:
     assert "\x1b" not in finished.stdout + finished.stderr
-    assert [line for line in finished.stdout.splitlines() if len(line) > WIDTH] == []
     assert str(ROOT) not in finished.stdout
 
 
