@@ -40,7 +40,7 @@ _ONLY: Final = re.compile(r"^got '(?P<old>[^']+)', want '(?P<new>[^']+)'$")
 """The messages about a value in place of the only possible one."""
 _OPERAND: Final = re.compile(r"; (?:a text has|a number has no|true and false have no) quotes: write (?P<new>\S+)$")
 """The messages about an operand with quotes too many or too few."""
-_WHOLE: Final = re.compile(r"(?:put the whole text into quotes|a text with ': ' in it needs quotes)$")
+_WHOLE: Final = re.compile(r"(?:put the whole text into quotes|a text with ': ' in it (?:needs|into) quotes)$")
 """The messages about a value of YAML that is a text only in quotes."""
 _VALUE: Final = re.compile(r"(?P<before>\s*(?:- +)*[\w./-]+:\s+)(?P<value>[^\s\"|>{\[].*?)\s*")
 """A line of YAML in block style with a value that is no list or object."""
