@@ -77,7 +77,7 @@ def test_a_viewer_sees_a_healthy_installation_on_one_screen(live: Live, viewer: 
     lines = done.stdout.splitlines()
     assert re.fullmatch(r"podberth on Kubernetes v1\.\d+\.\S+: healthy", lines[0])
     assert 24 <= len(lines) <= 40
-    assert {line[0] for line in lines[1:] if line} == {"─", "✓", "·", " "}
+    assert {line[0] for line in lines[1:] if line} == {"─", "✓", "·"}
     assert "2 of 2 replicas ready, podberth:0.1.0" in done.stdout
     assert f"and GPUPolicies; {SHIPPED} in force" in done.stdout
     notes = [row["name"] for each in rows(live, viewer).values() for row in each if row["state"] != "ok"]
