@@ -483,7 +483,7 @@ SCENES: tuple[Scene, ...] = (
               apiVersion: batch/v1
               kind: Job
               metadata: {{name: train, namespace: prod}}
-              spec: {{template: {{spec: {GPU}}}}}
+              spec: {{template: {{spec: {GPU[:-1]}, restartPolicy: Never}}}}}}
         """,
         "spec.components[0].template.metadata.namespace: got prod, but what wraps it is in ml; write ml",
     ),
