@@ -1,13 +1,16 @@
-"""The fixtures of these tests: podberth as a wheel, and a shell that can install it without a network."""
+"""The fixtures of these tests: podberth as a wheel, a shell that can install it without a network, and a browser."""
 
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from browser import running
 
 _ROOT = Path(__file__).parents[2]
 
@@ -51,3 +54,10 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         **author,
     }
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Yield the address of a browser for the tests of one file."""
+    with running(chromium, tmp_path_factory.mktemp("browser")) as address:
+        yield address

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from bench import clusters
 from demo import cluster_of_shapes
 
-from browser import Page, browsing, compare_picture, running
+from browser import Page, browsing, compare_picture
 from builders import gpu_pod
 from podberth.cli.main import main
 from podberth.wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
@@ -85,12 +85,6 @@ def show(file: Path, *arguments: str) -> None:
     with pytest.MonkeyPatch.context() as patch, file.open("w", encoding="utf-8") as stream:
         patch.setattr("sys.stdout", stream)
         assert main(["topology", "show", *arguments]) == 0
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running(chromium, tmp_path_factory.mktemp("browser")) as address:
-        yield address
 
 
 def browse(address: str, look: Callable[[Page], Awaitable[None]]) -> None:

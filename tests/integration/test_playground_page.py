@@ -1,34 +1,22 @@
-"""The page of ``podberth playground`` in a real browser: typing, errors, undo, the keyboard, colours and windows."""
+"""The page of ``podberth playground`` in a real browser: typing, errors, undo, colours and windows."""
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from browser import Page, browsing, compare_picture, running
-from controlplane.wait import wait_for
+from browser import Page, compare_picture
+from playground_page import ANSWERED, browse, focus
 from podberth.errors import UsageError
 from podberth.playground.live import LiveCluster
 from podberth.playground.server import Playground
-from podberth.playground.session import CLUSTER, POLICY, WORKLOAD, Session, session_of
-from podberth.settings import Address
+from podberth.playground.session import CLUSTER, POLICY, WORKLOAD, Session
 
 PICTURE = Path(__file__).parents[2] / "docs" / "playground.png"
 DENYING = POLICY.replace("validationActions: [Warn]", "validationActions: [Deny]")
-ANSWERED = "document.querySelector('#state').textContent.startsWith('answered')"
 # The page reads a live cluster every ten seconds.
 _FOLLOWED_SECONDS = 11
-# CodeMirror ignores keys for a list of completions that it has only just shown (``interactionDelay``).
-_LIST_MILLISECONDS = 75
-Look = Callable[[Page, Playground], Awaitable[None]]
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running(chromium, tmp_path_factory.mktemp("browser")) as address:
-        yield address
 
 
 class Changing(LiveCluster):
@@ -39,35 +27,6 @@ class Changing(LiveCluster):
     async def text(self) -> str:
         type(self).machines += 1
         return f"topology: [{{shape: hgx-h100-8, count: {self.machines}}}]\n"
-
-
-def browse(
-    address: str,
-    look: Look,
-    *,
-    session: Session | None = None,
-    live: LiveCluster | None = None,
-    width: int = 1280,
-    dark: bool = False,
-) -> None:
-    async def body() -> None:
-        playground = Playground(session or Session(), live=live)
-        await playground.start(Address("127.0.0.1", 0))
-        try:
-            async with browsing(address) as page:
-                await page.open(playground.url, width=width, dark=dark)
-                await page.until(ANSWERED)
-                await look(page, playground)
-        finally:
-            await playground.stop()
-
-    asyncio.run(body())
-
-
-async def focus(page: Page, editor: str, *, end: bool = False) -> None:
-    """Put the cursor at the start of an editor's text, or at its end."""
-    await page.ask(f"document.querySelector('#{editor}').shadowRoot.querySelector('.cm-content').focus()")
-    await page.press("End" if end else "Home", control=True)
 
 
 async def open_file(page: Page, content: str) -> None:
@@ -230,80 +189,6 @@ def test_enter_keeps_the_indentation_and_adds_two_after_a_key_that_goes_on(brows
             await page.write("x")
             found[text] = (await page.ask(f"{editor}.lastChild.textContent")).index("x")
         assert found == columns
-
-    browse(browser, look)
-
-
-def test_everything_is_reached_by_the_keyboard_alone(browser: str) -> None:
-    async def look(page: Page, _: Playground) -> None:
-        reached: list[str] = []
-        for _unused in range(40):
-            await page.press("Tab")
-            reached.append(await page.ask("(document.activeElement.closest('[id]') ?? document.activeElement).id"))
-        wanted = [
-            "namespace",
-            "save",
-            "open",
-            "link",
-            "policy",
-            "workload",
-            "cluster",
-            "diff",
-            "trace",
-            "copy",
-            "tests",
-        ]
-        found = list(dict.fromkeys(each for each in reached if each in wanted))
-        assert found == wanted
-        await page.ask("document.querySelector('.goto').focus()")
-        await page.press("Enter")
-        await page.until("document.activeElement.classList.contains('editor')")
-
-    browse(browser, look)
-
-
-def test_a_session_is_written_completed_and_saved_by_keys_alone(browser: str, tmp_path: Path) -> None:
-    typed = "needs a label"
-    inside = "document.querySelector('#policy').shadowRoot"
-
-    async def tab_to(page: Page, name: str, *, back: bool = False) -> None:
-        for _unused in range(10):
-            if await page.ask("document.activeElement.id") == name:
-                return
-            await page.press("Tab", shift=back)
-        pytest.fail(f"Tab does not reach {name}")
-
-    async def replace_found(page: Page, found: str, typed: str) -> None:
-        """Search a text, and type another one over it."""
-        await page.press("f", control=True)
-        await page.until(f"{inside}.activeElement?.name === 'search'")
-        await page.press("a", control=True)
-        for key in found:
-            await page.press(key)
-        await page.press("Enter")
-        await page.press("Escape")
-        for key in typed:
-            await page.press(key)
-
-    async def look(page: Page, _: Playground) -> None:
-        await page.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-        await tab_to(page, "policy")
-        await replace_found(page, "wants the label team", typed)
-        await page.until(f"document.querySelector('#results').innerText.includes('{typed}')")
-        await replace_found(page, "perContainer > 1", "perC")
-        await page.until(f"{inside}.querySelector('.cm-completionInfo')?.innerText.includes('container')")
-        await page.until(f"performance.now() > {await page.ask('performance.now()')} + {_LIST_MILLISECONDS}")
-        await page.press("Enter")
-        for key in " > 2":
-            await page.press(key)
-        await page.until("document.querySelector('#trace').innerText.includes('gpu.perContainer > 2 = true')")
-        await tab_to(page, "save", back=True)
-        await page.press("Enter")
-        saved = tmp_path / "playground.json"
-        await asyncio.to_thread(wait_for, saved.exists, what="the saved file")
-        edited = POLICY.replace("wants the label team", typed).replace("perContainer > 1", "perContainer > 2")
-        assert session_of(json.loads(saved.read_text(encoding="utf-8"))) == Session(policy=edited)
-        assert page.said == []
 
     browse(browser, look)
 

@@ -16,15 +16,14 @@ SHOWN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "command", "shown"), SHOWN)
+@pytest.mark.parametrize("sample", SHOWN)
 def test_a_command_prints_what_the_page_shows(
-    name: str,
-    command: str,
-    shown: str,
+    sample: tuple[str, str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    name, command, shown = sample
     monkeypatch.chdir(tmp_path)
     for file, text in re.findall(r"^```yaml (\S+)\n(.*?)^```$", page(name), re.MULTILINE | re.DOTALL):
         Path(file).write_text(text, encoding="utf-8")

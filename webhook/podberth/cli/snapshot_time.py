@@ -21,11 +21,16 @@ def time_of(snapshot: str | None, at: datetime | None = None) -> datetime | None
     return datetime.now(UTC) if newest is None else datetime.fromtimestamp(newest, UTC)
 
 
-def minute(at: datetime) -> str:
-    """Return a time as text, such as ``2026-01-31 12:00 UTC``."""
+def caption(at: datetime | None) -> str:
+    """Return the caption of a picture, such as ``snapshot of 2026-01-31 12:00 UTC``; empty without a snapshot."""
+    return "" if at is None else f"snapshot of {_minute(at)}"
+
+
+def as_of(at: datetime, now: datetime | None = None) -> str:
+    """Return a time as text, such as ``as of 2026-01-31 12:00 UTC``; with ``now``, how long ago it was, too."""
+    age = "" if now is None else f", {lasting((now - at).total_seconds())} ago"
+    return f"as of {_minute(at)}{age}"
+
+
+def _minute(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-
-
-def as_of(at: datetime, now: datetime) -> str:
-    """Return a time and how long ago it was as text, such as ``as of 2026-01-31 12:00 UTC, 3 min ago``."""
-    return f"as of {minute(at)}, {lasting((now - at).total_seconds())} ago"

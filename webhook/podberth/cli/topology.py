@@ -31,7 +31,7 @@ from .access import number as number_flag
 from .exitcodes import ExitCode
 from .output import talk, write, write_text
 from .simulated import add_simulate, documents_of
-from .snapshot_time import as_of, minute, time_of
+from .snapshot_time import as_of, time_of
 from .topology_use import source_of_use
 
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
@@ -108,7 +108,7 @@ def _show(arguments: argparse.Namespace) -> int:
     if at is not None:
         # A page lies about its age as soon as somebody opens it again.
         is_text = arguments.output == "text" and arguments.at is None
-        note = source_of_use(holdings, as_of(at, datetime.now(UTC)) if is_text else f"as of {minute(at)}")
+        note = source_of_use(holdings, as_of(at, datetime.now(UTC) if is_text else None))
     if arguments.node:
         node = _named(nodes, arguments.node)
         use = None if holdings is None else holdings.nodes[node.name]

@@ -13,7 +13,7 @@ from ..topology.domain_tree import DomainTree, EqualNodes
 from ..topology.node_picture import NodePicture
 from ..topology.overview import ClusterPicture
 from ..words import counted
-from .snapshot_time import minute
+from .snapshot_time import caption
 from .svg import safe
 from .topology_svg import cluster_svg, node_svg
 from .topology_tables import (
@@ -65,8 +65,7 @@ def cluster_html(cluster: ClusterPicture) -> str:
     tables = [(each.title, _table_section(each)) for each in cluster_sections(cluster)]
     tree = ("nodes by domain", _domain(cluster.tree, is_open=True, is_small=cluster.nodes <= _SMALL))
     sections = dict([*tables[:1], tree, *tables[1:]])
-    moment = "" if cluster.snapshot_at is None else f"snapshot of {minute(cluster.snapshot_at)}"
-    lead = (moment, summary(cluster), cluster.note)
+    lead = (caption(cluster.snapshot_at), summary(cluster), cluster.note)
     picture = cluster_svg(cluster, has_heading=False)
     return _page(cluster.title, lead, picture, sections, refresh_seconds=cluster.refresh_seconds)
 

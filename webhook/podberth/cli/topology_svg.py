@@ -11,7 +11,7 @@ from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, KindCount, LevelSummary
 from ..topology.totals import ModelTotal
 from ..words import counted
-from .snapshot_time import minute
+from .snapshot_time import caption
 from .svg import box, drawing, fits, fitted, text
 from .topology_tables import facts, state_of, summary
 
@@ -189,7 +189,7 @@ def cluster_svg(cluster: ClusterPicture, *, has_heading: bool = True) -> str:
     parts: list[str] = []
     y = float(_MARGIN)
     if has_heading:
-        below = said if cluster.snapshot_at is None else f"snapshot of {minute(cluster.snapshot_at)}; {said}"
+        below = "; ".join(filter(None, (caption(cluster.snapshot_at), said)))
         parts += [
             text(_MARGIN, 42, fitted(cluster.title, room, 20), "ink b", size=20),
             text(_MARGIN, 64, fitted(below, room, 13), "faint"),

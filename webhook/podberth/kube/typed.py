@@ -45,7 +45,7 @@ def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
     if value is None or kind.kind == "any":
         return
     if not isinstance(value, _PLAIN[kind.kind]) or (isinstance(value, bool) and kind.kind != "boolean"):
-        got = "a map" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value, 40)
+        got = "a map" if isinstance(value, dict) else shown(value, 40)
         raise MisfitError(f"{where}: got {got}, want {_named(kind)}")
     if kind.kind == "integer" and isinstance(value, int) and value != wrapped(value, kind.bits):
         raise MisfitError(f"{where}: got {value}, want a whole number of {kind.bits} bits")
