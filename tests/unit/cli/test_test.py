@@ -46,6 +46,14 @@ def test_the_shipped_policies_pass(policies: Path, capsys: pytest.CaptureFixture
     ]
 
 
+def test_the_cases_of_a_suite_with_a_wrong_value_are_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["test", str(folder(tmp_path, verdict="refused"))]) == 1
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == f"FAIL {tmp_path}/named/tests.yaml: its cases cannot be read"
+
+
 def test_a_suite_above_the_policies_is_of_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("shm-and-limits", "vendor-names"):
         assert main(["policies", "copy", name, str(tmp_path)]) == 0

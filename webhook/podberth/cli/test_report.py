@@ -106,7 +106,8 @@ def _lines(tests: Tests) -> Iterator[Line]:
 
 def _suite_lines(tested: Tested) -> Iterator[Line]:
     sign = Span("FAIL", "bold red") if tested.failed else Span("ok  ", "green")
-    yield Line((sign, Span(f" {tested.file}: {counted(len(tested.result.cases), 'case')}")), hanging=5)
+    cases = "its cases cannot be read" if tested.suite is None else counted(len(tested.result.cases), "case")
+    yield Line((sign, Span(f" {tested.file}: {cases}")), hanging=5)
     for finding in tested.findings:
         yield Line((Span("  "), Span(str(finding))), hanging=4)
     for case in tested.result.cases:
