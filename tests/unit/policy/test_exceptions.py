@@ -107,6 +107,13 @@ def test_an_exception_without_effect_says_so_at_its_end() -> None:
     assert "has expired" in late.message
     [early] = without_effect([one], datetime(2025, 1, 1, tzinfo=UTC))
     assert "got more than 366 days" in early.message
+    assert early.message.endswith("; in a file it has an effect from 2026-03-30T00:00:00Z on")
+
+
+def test_a_stored_exception_that_is_too_long_has_no_effect_later_either() -> None:
+    text = exception("e", "shm").replace("{name: e}", "{name: e, creationTimestamp: '2026-03-29T00:00:00Z'}")
+    [found] = without_effect([parsed(text)], BEFORE)
+    assert found.message.endswith("want that at most")
 
 
 def test_a_name_of_no_policy_is_a_problem_at_its_place() -> None:

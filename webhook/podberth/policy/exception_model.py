@@ -38,6 +38,11 @@ def _instant(value: object) -> datetime | None:
     return found
 
 
+def rfc3339(moment: datetime) -> str:
+    """Return an instant as ``expiresAt`` and a suite's ``now`` have it: RFC 3339, to the second; UTC is ``Z``."""
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
 def _time(value: object) -> object:
     if _instant(value) is None:
         raise PydanticCustomError("time", f"got {shown(value)}, want a time as in RFC 3339: '2027-03-31T00:00:00Z'")

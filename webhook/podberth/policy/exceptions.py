@@ -15,7 +15,7 @@ from ..cel.engine import CompileError, Environment, Expression, Late, Room, Want
 from ..errors import Problem, did_you_mean
 from ..kube.paths import Path
 from .compile import LATE
-from .exception_model import GPUPolicyException
+from .exception_model import GPUPolicyException, rfc3339
 from .parse import ParsedException
 
 ExceptionState: TypeAlias = Literal["active", "expired", "tooLong"]
@@ -213,7 +213,17 @@ def without_effect(
 ) -> tuple[Problem, ...]:
     """Return a problem for each exception that has no effect at ``now``, for the reasons ``states``."""
     found = ((each, state_of(each.source, now)) for each in parsed)
-    return tuple(sorted(each.problem(_END, _SAID[state]) for each, state in found if state in states))
+    return tuple(
+        sorted(each.problem(_END, _SAID[state] + _beginning(each, state)) for each, state in found if state in states)
+    )
+
+
+def _beginning(exception: ParsedException, state: ExceptionState) -> str:
+    """Return from which instant on an exception that is too long has an effect as a file; else empty."""
+    source = exception.source
+    if state != "tooLong" or source.created_at is not None:
+        return ""
+    return f"; in a file it has an effect from {rfc3339(source.expires_at - MOST)} on"
 
 
 _SAID: Final[Mapping[ExceptionState, str]] = {
