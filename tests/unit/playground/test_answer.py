@@ -7,7 +7,9 @@ from functools import cache
 from typing import Any
 
 import pytest
+import yaml
 
+from exceptions import exception
 from podberth.cel.engine import Environment
 from podberth.cli.main import main
 from podberth.conventions import Conventions
@@ -104,6 +106,12 @@ def test_the_generated_tests_pass_and_fail_with_another_policy(
     )
     assert main(["test", str(folder)]) == 1
     capsys.readouterr()
+
+
+def test_generated_tests_of_an_exception_are_of_the_moment_of_the_session() -> None:
+    text = answered(policy=f"{POLICY}---\n{exception('e', 'example', until='2026-02-01T00:00:00Z')}")["tests"]["text"]
+    assert [case["now"] for case in yaml.safe_load(text)["cases"]] == ["2026-01-01T00:00:00Z"]
+    assert "now" not in answered()["tests"]["text"]
 
 
 def test_a_denial_is_an_error_in_the_workload_and_leaves_no_nodes() -> None:

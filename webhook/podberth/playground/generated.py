@@ -1,11 +1,12 @@
 """Writes a ``tests.yaml`` from what is seen: a case for each pod, with the result that ``podberth test`` finds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from ..admission.snapshot import Snapshot
 from ..kube.yaml_text import as_yaml
+from ..policy.exception_model import rfc3339
 from ..policy.parse import ParsedPolicies
 from ..suite.case_file import parse_suite
 from ..suite.coverage import Observer
@@ -35,7 +36,7 @@ def tests_of(
         now: the time for exceptions.
     """
     pods = pods[:MOST_CASES]
-    cases = list(_cases(pods))
+    cases = list(_cases(pods, {"now": rfc3339(now.astimezone(UTC))} if policies.exceptions else {}))
     if not cases:
         return "", ()
     found = _run({**cluster, "cases": cases}, policies, snapshot, now)
@@ -57,13 +58,14 @@ def tests_of(
     return as_yaml(suite), (*said, *other)
 
 
-def _cases(pods: Sequence[tuple[str, Mapping[str, Any], str]]) -> Iterator[dict[str, Any]]:
+def _cases(pods: Sequence[tuple[str, Mapping[str, Any], str]], moment: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield a case for each pod; ``moment`` has the field ``now`` if an exception may end, and else no field."""
     names: set[str] = set()
     for number, (title, pod, _) in enumerate(pods, 1):
         name = f"{title} ({number})" if title in names else title
         names.add(name)
         given = {key: value for key, value in pod.items() if key not in ("apiVersion", "kind")}
-        yield {"name": name, "pod": given, "expect": {"verdict": "admitted"}}
+        yield {"name": name, **moment, "pod": given, "expect": {"verdict": "admitted"}}
 
 
 def _run(suite: Mapping[str, Any], policies: ParsedPolicies, snapshot: Snapshot, now: datetime) -> SuiteResult | str:
