@@ -213,6 +213,21 @@ def test_a_misspelt_shape_of_a_suite_has_a_fix() -> None:
     assert found.fix.text == "hgx-h100-8"
 
 
+@pytest.mark.parametrize(
+    ("case", "about", "fix"),
+    [
+        ("{name: yes, pod: {}, expect: {verdict: denied}}", "yes", "'yes'"),
+        ("{name: a, pod: {metadata: {nam: a}}, expect: {verdict: denied}}", "nam", "name"),
+    ],
+)
+def test_values_and_fields_of_a_suite_have_the_fixes_of_policies(case: str, about: str, fix: str) -> None:
+    text = f"cases:\n- {case}\n"
+    [found] = diagnosed(text, is_suite=True)
+    assert part(text, found.range) == about
+    assert found.fix is not None
+    assert found.fix.text == fix
+
+
 def test_a_misspelt_kind_is_a_finding_in_compact_json_too() -> None:
     found = only('{"apiVersion":"podberth.io/v1alpha1","kind":"GPUPolicie","metadata":{"name":"a"}}')
     assert found.rule == "invalid"

@@ -83,6 +83,12 @@ def test_misspelled_words_get_a_suggestion() -> None:
     ]
 
 
+def test_a_boolean_is_named_as_its_author_wrote_it() -> None:
+    _, problems = parse_suite(CASE.replace("name: a", "name: yes", 1), "t.yaml")
+    [found] = [each.message for each in problems]
+    assert found == "got true, as YAML reads yes without quotes, want a string; put it in quotes"
+
+
 def test_unknown_fields_of_pods_and_workloads_are_problems_and_the_suite_can_be_run() -> None:
     pod = "{metadata: {nam: a}, spec: {containers: [{name: a, resources: {limit: {}}}]}, status: {any: 1}}"
     owner = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}, spec: {replica: 1}}"

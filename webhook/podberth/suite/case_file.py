@@ -30,9 +30,10 @@ from pydantic import BeforeValidator, Field, StrictInt, ValidationError
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.paths import Path
+from ..kube.positions import Positions
 from ..policy.exception_model import Time
 from ..policy.text_fields import DocumentPart
-from ..policy.wording import explain
+from ..policy.wording import explain, of_boolean
 from ..topology.shapes import unknown
 from . import GOLDEN_SUFFIX
 from .unknown_fields import unknown_in
@@ -165,7 +166,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         suite = SuiteDocument.model_validate(document)
     except ValidationError as error:
         findings = [
-            positions.problem(file, path, _of_warning(message) if path[-1:] == ("verdict",) else message, of_key=of_key)
+            positions.problem(file, path, _reworded(message, path, positions), of_key=of_key)
             for path, of_key, message in explain(error, SuiteDocument)
         ]
         return None, tuple(sorted(findings))
@@ -174,6 +175,12 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
         positions.problem(file, path, message, of_key=of_key) for path, of_key, message in unknown_in(_objects(suite))
     ]
     return (None if wrong else Suite(file, suite, suite.cases, documents[0])), tuple(sorted([*wrong, *unknown]))
+
+
+def _reworded(message: str, path: Path, positions: Positions) -> str:
+    """Return the message about a value as its author wrote the value; about a verdict, with the place of warnings."""
+    said = of_boolean(message, positions.boolean_word(path))
+    return _of_warning(said) if path[-1:] == ("verdict",) else said
 
 
 def _of_warning(message: str) -> str:

@@ -23,6 +23,8 @@ from .text import Place, Range, Text
 _SUITE: Final = "suite"
 """The name of the rule about test suites, in place of a lint rule."""
 _SUGGESTION: Final = re.compile(r"; (?:did you mean (?P<meant>[^?]+)\?|write (?P<written>[A-Za-z][\w.]*))$")
+_MISSPELT: Final = re.compile(r"^got (?P<old>[^\s,]+), which an? .+ does not have; did you mean (?P<new>\S+)\?$")
+"""The messages about a misspelt field of a pod or a workload."""
 _OPERATOR: Final = re.compile(r"CEL has no (?P<old>is not|\S+); write (?P<new>[&|=!<>]+)$")
 _INSTEAD: Final = re.compile(r"write (?P<new>\S+) instead of (?P<old>\S+)$")
 _TEXT: Final = re.compile(r"; if it is .*, quote it: (?P<new>\"?'(?P<old>.+)'\"?)$")
@@ -203,6 +205,7 @@ _REPLACEMENTS: Final[
     tuple[tuple[re.Pattern[str], Callable[[str, int, re.Match[str]], Iterator[_Replacement]]], ...]
 ] = (
     (_SUGGESTION, _names),
+    (_MISSPELT, _tokens),
     (_OPERATOR, _tokens),
     (_INSTEAD, _tokens),
     (_ONLY, _tokens),
