@@ -248,6 +248,19 @@ def test_coverage_shows_what_no_case_has_evaluated(tmp_path: Path, capsys: pytes
     assert main(["test", str(tmp_path), "--min-coverage", "101"]) == 2
 
 
+@pytest.mark.parametrize(("condition", "only_gangs"), [("gpu.kind != 'none'", True), ("gpu.count > 0", False)])
+def test_coverage_names_the_pods_that_can_make_a_condition_false(
+    condition: str, only_gangs: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = folder(tmp_path) / "named" / "policy.yaml"
+    conditions = f'spec:\n  matchConditions: [{{name: asks, expression: "{condition}"}}]\n'
+    made.write_text(made.read_text(encoding="utf-8").replace("spec:\n", conditions, 1), encoding="utf-8")
+    assert main(["test", str(tmp_path), "--coverage"]) == 0
+    out = capsys.readouterr().out
+    assert "spec.matchConditions[0].expression: never false" in out
+    assert ("only one of a gang that asks for no GPUs" in out) == only_gangs
+
+
 def test_cost_shows_the_bound_and_the_time_of_each_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", str(folder(tmp_path)), "--cost", "-o", "json"]) == 0
     (cost,) = json.loads(capsys.readouterr().out)["costs"]

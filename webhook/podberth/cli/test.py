@@ -15,6 +15,7 @@ from ..errors import EvaluationError, PolicyError, Problem, UsageError
 from ..files.library import own_or_served
 from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
+from ..lint.findings import Linted
 from ..native.documents import others_of
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite.case_file import Case, parse_suite
@@ -31,6 +32,8 @@ from .watch import add_watch, files_of_cluster, watched
 # Evaluations of each expression for its time: enough to measure, few enough to wait for.
 _ROUNDS = 20
 _NO_POLICY = "got no policy in this folder or below it, want the policies that the suite is about; move it beside them"
+
+_ONLY_GANGS = "; of the pods in scope only one of a gang that asks for no GPUs can make it so, such as a launcher"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -180,10 +183,27 @@ class _SuiteRunner:
         if not self.wants_coverage:
             return ()
         of_natives = natives.coverage() if natives else ()
-        return (*coverage(observer, parsed.policies, self.environment), *of_natives)
+        of_policies = coverage(observer, parsed.policies, self.environment)
+        linted = {
+            each.policy.name: Linted(
+                parsed=each, compiled=observer.policies[each.policy.name], environment=self.environment, tested=True
+            )
+            for each in parsed.policies
+            if each.policy.name in observer.policies
+        }
+        return (*(_with_advice(row, linted[row.policy]) for row in of_policies), *of_natives)
 
     def _selected(self, case: Case) -> bool:
         return self.arguments.run is None or self.arguments.run.search(case.name) is not None
+
+
+def _with_advice(row: Covered, policy: Linted) -> Covered:
+    """Return the coverage of an expression; if only gangs make a matchCondition false, its message says so."""
+    is_condition = row.place.where.startswith("spec.matchConditions[")
+    if not is_condition or row.values != {True} or policy.conditions.can_fail_without_gang(policy.tree(row.source)):
+        return row
+    message = f"{row.place.message}{_ONLY_GANGS}"
+    return replace(row, place=replace(row.place, message=message))
 
 
 def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[Problem, ...]]:

@@ -136,6 +136,10 @@ class Conditions:
         """Return whether all matchConditions and ``formulas`` can be true for a pod; also True if that is uncertain."""
         return possible(*self.given, *self.formulas, *formulas)
 
+    def can_fail_without_gang(self, tree: Tree) -> bool:
+        """Return whether an expression can be false for a pod in no gang; also True if that is uncertain."""
+        return possible(*self.given, self.says(tree, wanted=False), Holds(_GANG.term, wanted=False))
+
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
         """Return the formula that a CEL expression is true or, if ``wanted`` is False, that it is false."""
         match self.resolved(tree):
