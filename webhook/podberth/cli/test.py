@@ -200,7 +200,11 @@ class _SuiteRunner:
 def _with_advice(row: Covered, policy: Linted) -> Covered:
     """Return the coverage of an expression; if only gangs make a matchCondition false, its message says so."""
     is_condition = row.place.where.startswith("spec.matchConditions[")
-    if not is_condition or row.values != {True} or policy.conditions.can_fail_without_gang(policy.tree(row.source)):
+    if (
+        not is_condition
+        or row.values != frozenset({True})
+        or policy.conditions.can_fail_without_gang(policy.tree(row.source))
+    ):
         return row
     message = f"{row.place.message}{_ONLY_GANGS}"
     return replace(row, place=replace(row.place, message=message))
