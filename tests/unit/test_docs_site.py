@@ -75,6 +75,13 @@ def test_every_page_is_on_the_map_once() -> None:
     assert {Path(name).name for name in PAGES} <= set(entries)
 
 
+def test_no_page_has_a_heading_twice() -> None:
+    for name in PAGES:
+        text = re.sub(r"^```.*?^```", "", page(name), flags=re.MULTILINE | re.DOTALL)
+        headings = re.findall(r"^#+ .+", text, re.MULTILINE)
+        assert len(headings) == len(set(headings)), name
+
+
 def test_pages_of_proofs_alone_are_for_contributors() -> None:
     section = page("docs/README.md").partition("\n## For contributors\n")[2]
     assert [name for name in ("never-lost.md", "precision.md") if f"]({name})" not in section] == []
