@@ -27,6 +27,11 @@ QUESTIONS = rows(page("docs/README.md"))
         ("How do I rotate certificates by hand?", "../certs/README.md#runbook-rotate"),
         ("Which labels and annotations may a user write?", "labels.md#podberths-own"),
         ("Does it work with Kueue, Volcano, KAI, KubeRay …?", "systems.md"),
+        ("What is a gang?", "concepts-gangs.md"),
+        ("How does podberth know the topology?", "concepts-topology.md#where-the-facts-are-from"),
+        ("How is a MIG slice chosen?", "concepts-mig.md#how-a-slice-is-chosen"),
+        ("What does it remember between reviews?", "concepts-memory.md#what-is-remembered"),
+        ("How do pods tolerate our own taint?", "operating.md#own-taints-and-labels"),
         ("How do I upgrade, roll back or remove it?", "upgrade.md#uninstall"),
     ],
 )

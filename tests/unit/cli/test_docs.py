@@ -121,6 +121,8 @@ def test_a_search_takes_other_forms_of_a_word(capsys: pytest.CaptureFixture[str]
         ("kueue topology-aware scheduling", "systems#kueues-topology-aware-scheduling"),
         ("free gpus in cluster", "topology#what-is-free"),
         ("vscode autocomplete for policies", "editor#vs-code"),
+        ("exempt one deployment", "exceptions#one-pod"),
+        ("tolerate our own taint", "operating#own-taints-and-labels"),
     ],
 )
 def test_a_question_is_answered_in_the_first_three_sections(
