@@ -10,12 +10,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from builders import JSON, gpu_pod, job_pod, review
-from pages import EXPRESSIONS, MUTATIONS, POLICY, POLICY_ROWS, README, rows, spans
+from pages import EXPRESSIONS, MUTATIONS, POLICY, POLICY_ROWS, README, ROOT, rows, spans
 from podberth import wellknown
 from podberth.admission import decide, messages
 from podberth.admission.review import decode_review
 from podberth.cel.functions import FUNCTIONS
 from podberth.cel.typing import DECLARED, VARIABLES
+from podberth.files import first_policy
 from podberth.kube.documents import load_documents
 from podberth.kube.patch import apply
 from podberth.kube.shape import shape_problems
@@ -26,7 +27,7 @@ from podberth.policy.parse import parse_policies
 from podberth.policy.refusals import MAX_AUDIT_ANNOTATIONS, MAX_MATCH_CONDITIONS
 from podberth.workload.gpus import Kind
 from podberth.workload.systems import PLAIN, SYSTEMS
-from snapshots import cluster, environment, snapshot
+from snapshots import cluster, environment, library, snapshot
 
 # ---- examples -------------------------------------------------------------------------------------------------------
 
@@ -171,6 +172,14 @@ def test_no_row_is_about_a_field_that_is_not_there() -> None:
 )
 def test_limits_are_named(limit: int) -> None:
     assert re.search(rf"\b{limit:,}\b", POLICY + MUTATIONS + EXPRESSIONS)
+
+
+def test_the_orders_of_shipped_policies_are_what_the_row_and_a_first_policy_say() -> None:
+    optional = [folder.name for folder in (ROOT / "optional-policies").iterdir()]
+    orders = [each.policy.spec.order for each in parse_policies(library(*optional)).policies]
+    said = f"{min(orders)} to {max(orders)}"
+    assert f"Shipped policies have {said}" in POLICY_ROWS["order"][-1]
+    assert f"the shipped ones take {said}\n" in first_policy.texts("a", "both")["policy.yaml"]
 
 
 def test_group_systems_are_named_where_they_decide_and_where_they_are_a_value() -> None:

@@ -26,7 +26,7 @@ metadata:
   name: NAME
 spec:
   description: DESCRIPTION
-  order: 1000  # policies run in this order; the shipped ones come first
+  order: 1000  # policies run in this order; the shipped ones take 50 to 720
 """
 _REF = """\
   # The limit is a parameter: the ConfigMap in params.yaml is its default, one of the same name in the cluster wins.

@@ -347,7 +347,7 @@ class Rollout(DocumentPart):
 # ---- the object ----------------------------------------------------------------------------------------------------
 
 DEFAULT_ORDER = 1000
-"""The default ``order`` of a policy: after the shipped policies, which have less."""
+"""The default ``order`` of a policy: after the shipped policies, which have 50 to 720."""
 
 
 class Spec(DocumentPart):
@@ -362,7 +362,7 @@ class Spec(DocumentPart):
     """The pods for which the policy is evaluated. `GPU`: pods that ask for accelerators or belong to a gang. `All`: all
     pods that the webhook gets, and pods without GPUs are sent only with the component `all-pods`."""
     order: StrictInt = DEFAULT_ORDER
-    """The place among all policies, which are evaluated by order, then by name. Shipped policies come first."""
+    """The place among all policies, which are evaluated by order, then by name. Shipped policies have 50 to 720."""
     match_constraints: MatchConstraints = MatchConstraints.model_construct()
     """The requests for which the policy is evaluated, by operation, resource and labels."""
     match_conditions: tuple[MatchCondition, ...] = ()
