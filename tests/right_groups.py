@@ -187,6 +187,14 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
         job(", annotations: {kai.scheduler/batch-min-member: '2'}", parallelism=9, completions=9),
         "",
     ),
+    "an Indexed Job without a subdomain under Volcano, whose pods are no gang": (
+        _job("completionMode: Indexed, parallelism: 2, completions: 2", pod=_ON_VOLCANO),
+        "",
+    ),
+    "an Indexed Job without a subdomain under KAI, whose pods are no gang": (
+        _job("completionMode: Indexed, parallelism: 2, completions: 2", pod=_ON_KAI),
+        "",
+    ),
     "a minimum of Volcano's on the one Job of a JobSet": (
         job_set(replicated("node", 3, _ON_VOLCANO).replace("template: {", f"template: {{{_OF_THREE}", 1)),
         "",
