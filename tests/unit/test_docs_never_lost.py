@@ -33,6 +33,19 @@ def test_a_rows_counts_keep_its_promise(scenario: Scenario[Any]) -> None:
     assert counts[Verdict.RIGHT] > 50
 
 
+def test_the_page_names_the_rate_and_an_example_that_its_rows_have() -> None:
+    rates = [sum(int(cell.split()[0]) for cell in row[3:9]) / int(row[10]) for row in TABLE[2:]]
+    assert f"{min(rates):.0f} to {max(rates):.0f} a second" in page("docs/never-lost.md")
+    assert '"1 of 7"' in SECTION
+    assert any("1 of 7" in row for row in TABLE[2:])
+
+
+def test_the_page_says_how_many_rows_are_with_each_failure_policy() -> None:
+    policies = Counter(row[1] for row in TABLE[2:])
+    assert policies == {"Fail": 13, "Ignore": 1}
+    assert "one row was tried, SIGKILL; the other 13 are with Fail" in page("docs/never-lost.md")
+
+
 def outcome(most: int | None = 0, **counts: int) -> Outcome:
     return Outcome(Counter({Verdict[name]: count for name, count in counts.items()}), most, (), (), 0.0, 1)
 
