@@ -340,8 +340,9 @@ ROWS: Final = (
         "podberth-viewer",
         "list",
         "nodes namespaces pods events gpupolicies.podberth.io gpupolicyexceptions.podberth.io "
-        "namespacedgpupolicies.podberth.io",
-        "policies and topology; pods and namespaces: who was let through; events: who was denied",
+        "namespacedgpupolicies.podberth.io resourceslices.resource.k8s.io resourceclaims.resource.k8s.io",
+        "policies and topology; slices and claims: what is free; pods and namespaces: who was let through; events: who "
+        "was denied",
         "read them in every namespace: pods with their environment among them",
         proof=_VIEWER,
     ),

@@ -15,6 +15,7 @@ from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
 from controlplane.wait import wait_for
+from e2e.dra import allocated_claim, partitionable
 from e2e.manifest import read
 from e2e.podberth_process import POLICIES
 from floors import COMPONENT, policies
@@ -119,10 +120,29 @@ def test_without_rights_each_part_says_which_right_it_wants_and_the_rest_is_show
         "list leases.coordination.k8s.io in podberth-system",
         "list pods in podberth-system",
         "list events",
+        "list resourceslices.resource.k8s.io",
+        "list resourceclaims.resource.k8s.io",
     }
     assert found["policies", "objects"][0]["text"] == (
         "could not be read: forbidden; want list gpupolicies.podberth.io"
     )
+
+
+def test_what_claims_hold_of_a_drivers_devices_is_not_free(live: Live, viewer: Path) -> None:
+    slices = [*partitionable("gpu-1", {}, cut=0, whole=2)]
+    claim = allocated_claim("gpu-1", "gpu-0")
+    claim["spec"] = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}
+    live.control_plane.add_namespace("team")
+    live.control_plane.apply(*slices, claim)
+    kubectl = live.control_plane.kubectl
+    said = json.dumps({"status": {"allocation": claim["status"]["allocation"]}})
+    kubectl("patch", "resourceclaim", "gpus", "-n", "team", "--subresource=status", "--type=merge", "-p", said)
+    try:
+        [row] = rows(live, viewer)["topology", "free"]
+        assert "1 of 2 gpu.nvidia.com, at most 1 on one node" in row["facts"]["free"]
+    finally:
+        kubectl("delete", "resourceslices", "--all")
+        kubectl("delete", "resourceclaim", "gpus", "-n", "team")
 
 
 def test_a_heartbeat_that_has_run_out_is_named(live: Live) -> None:

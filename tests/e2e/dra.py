@@ -67,6 +67,22 @@ def partitionable(
     return (counters, *gpus)
 
 
+def allocated_claim(
+    pool: str, *devices: str, pods: tuple[str, ...] = ("train-0",), driver: str = GPU_DRIVER, **result: Any
+) -> Document:
+    """Return a ResourceClaim that holds devices of a pool, reserved for pods; ``result`` are fields of each device."""
+    results = [{"request": "r", "driver": driver, "pool": pool, "device": name, **result} for name in devices]
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"namespace": "team", "name": "gpus"},
+        "status": {
+            "allocation": {"devices": {"results": results}},
+            "reservedFor": [{"resource": "pods", "name": name} for name in pods],
+        },
+    }
+
+
 def _partitions(
     gpu: int, profiles: Mapping[str, tuple[int, int, tuple[int, ...]]], memory_mib: int
 ) -> Iterator[Document]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from e2e.dra import allocated_claim, partitionable
 from podberth.installation.observation import Replica, Unread
 from podberth.topology.codec import DATA_KEY
 from podberth.topology.holdings import BoundPod
@@ -77,14 +78,22 @@ def test_what_is_free_on_a_node_that_is_away_is_not_counted() -> None:
     assert row("free", nodes=nodes, bound=()) == ("ok", "8 of 16 nvidia.com/gpu, at most 8 on one node")
 
 
-def test_the_resources_with_most_units_come_first() -> None:
+def test_whole_gpus_come_first_and_then_the_resources_with_most_units() -> None:
     nodes = tuple(simulate(shape, shape)[0] for shape in ("dgx-a100-8-mig-mixed", "l4-1"))
     [found] = rows("free", nodes=nodes, bound=())
     assert found.text == (
-        "12 of 12 nvidia.com/mig-1g.5gb, at most 12 on one node; 6 of 6 nvidia.com/mig-2g.10gb, at most 6 on one node; "
-        "6 of 6 nvidia.com/mig-3g.20gb, at most 6 on one node; and 1 more"
+        "3 of 3 nvidia.com/gpu, at most 2 on one node; 12 of 12 nvidia.com/mig-1g.5gb, at most 12 on one node; "
+        "6 of 6 nvidia.com/mig-2g.10gb, at most 6 on one node; and 1 more"
     )
-    assert "3 of 3 nvidia.com/gpu, at most 2 on one node" in str(found.facts["free"])
+    assert "6 of 6 nvidia.com/mig-3g.20gb, at most 6 on one node" in str(found.facts["free"])
+
+
+def test_devices_that_claims_hold_are_counted() -> None:
+    slices = tuple(partitionable("gpu-0", {"1g.5gb": (4864, 1, (0, 1, 2, 3))}))
+    assert row("free", bound=(), slices=slices, claims=(allocated_claim("gpu-0", "gpu-0"),)) == (
+        "ok",
+        "16 of 16 nvidia.com/gpu, at most 8 on one node; 1 of 2 gpu.nvidia.com, at most 1 on one node",
+    )
 
 
 def test_without_all_pods_nothing_is_said_of_what_is_free() -> None:
@@ -99,7 +108,14 @@ def test_a_document_of_no_use_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "name"), [("nodes", "nodes"), ("topologies", "documents"), ("heartbeats", "heartbeats")]
+    ("field", "name"),
+    [
+        ("nodes", "nodes"),
+        ("topologies", "documents"),
+        ("heartbeats", "heartbeats"),
+        ("slices", "slices"),
+        ("claims", "claims"),
+    ],
 )
 def test_what_could_not_be_read_is_said_and_hides_no_more_than_it_must(field: str, name: str) -> None:
     changes = {field: Unread("forbidden", f"list {field}")}

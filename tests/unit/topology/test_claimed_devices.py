@@ -1,11 +1,9 @@
 """Devices of DRA drivers: which are held and free, over the slices that NVIDIA's driver publishes."""
 
-from typing import Any
-
 import pytest
 
 from builders import JSON
-from e2e.dra import GPU_DRIVER, NIC_DRIVER, partitionable, resource_slice
+from e2e.dra import GPU_DRIVER, NIC_DRIVER, allocated_claim, partitionable, resource_slice
 from podberth.topology.claimed_devices import claimed_use
 from podberth.topology.device_use import HoldingPod
 
@@ -18,18 +16,6 @@ def node() -> list[JSON]:
     return [*partitionable("a", PLACES)]
 
 
-def claim(*devices: str, pods: tuple[str, ...] = ("train-0",), driver: str = GPU_DRIVER, **result: Any) -> JSON:
-    results = [{"request": "r", "driver": driver, "pool": "a", "device": name, **result} for name in devices]
-    return {
-        "kind": "ResourceClaim",
-        "metadata": {"namespace": "team", "name": "gpus"},
-        "status": {
-            "allocation": {"devices": {"results": results}},
-            "reservedFor": [{"resource": "pods", "name": name} for name in pods],
-        },
-    }
-
-
 def free(slices: list[JSON], *claims: JSON) -> dict[str, tuple[int, int]]:
     """Return (held, free) of each resource of node `a`."""
     return {each.resource: (each.held, each.free) for each in claimed_use(slices, claims)["a"]}
@@ -40,24 +26,24 @@ def test_what_no_claim_has_is_free() -> None:
 
 
 def test_a_whole_gpu_that_is_held_has_no_free_slices() -> None:
-    assert free(node(), claim("gpu-0")) == {GPUS: (1, 1), SMALL: (0, 0), LARGE: (0, 0)}
+    assert free(node(), allocated_claim("a", "gpu-0")) == {GPUS: (1, 1), SMALL: (0, 0), LARGE: (0, 0)}
 
 
 def test_a_slice_takes_the_whole_gpu_and_what_overlaps() -> None:
-    assert free(node(), claim("gpu-0-mig-1g5gb-2")) == {GPUS: (0, 1), SMALL: (1, 3), LARGE: (0, 1)}
-    assert free(node(), claim("gpu-0-mig-3g20gb-0")) == {GPUS: (0, 1), SMALL: (0, 0), LARGE: (1, 1)}
+    assert free(node(), allocated_claim("a", "gpu-0-mig-1g5gb-2")) == {GPUS: (0, 1), SMALL: (1, 3), LARGE: (0, 1)}
+    assert free(node(), allocated_claim("a", "gpu-0-mig-3g20gb-0")) == {GPUS: (0, 1), SMALL: (0, 0), LARGE: (1, 1)}
 
 
 def test_holders_are_pods_of_the_claim_or_the_claim_itself() -> None:
-    both = claim("gpu-0", "gpu-1", pods=("a", "b", "c", "d"))
+    both = allocated_claim("a", "gpu-0", "gpu-1", pods=("a", "b", "c", "d"))
     [gpus, *_] = claimed_use(node(), [both])["a"]
     assert gpus.holders == (HoldingPod("team", "a, b, c, and 1 more", 2),)
-    [gpus, *_] = claimed_use(node(), [claim("gpu-1", pods=())])["a"]
+    [gpus, *_] = claimed_use(node(), [allocated_claim("a", "gpu-1", pods=())])["a"]
     assert gpus.holders == (HoldingPod("team", "(ResourceClaim gpus)", 1),)
 
 
 def test_a_claim_of_a_monitor_holds_nothing() -> None:
-    assert free(node(), claim("gpu-0", adminAccess=True))[GPUS] == (0, 2)
+    assert free(node(), allocated_claim("a", "gpu-0", adminAccess=True))[GPUS] == (0, 2)
 
 
 @pytest.mark.parametrize("effect", ["NoSchedule", "NoExecute"])
@@ -79,7 +65,7 @@ def test_v1beta1_has_the_device_one_level_deeper() -> None:
     slices[1]["spec"]["devices"] = [
         {"name": device.pop("name"), "basic": device} for device in slices[1]["spec"]["devices"]
     ]
-    assert free(slices, claim("gpu-0"))[GPUS] == (1, 1)
+    assert free(slices, allocated_claim("a", "gpu-0"))[GPUS] == (1, 1)
 
 
 def test_devices_that_are_no_accelerators_of_a_node_are_left_out() -> None:

@@ -54,6 +54,9 @@ _DAEMON_SET: Final = collection_path("apps/v1", "daemonsets", _AGENTS).below(_AG
 _PODS: Final = Resource("pods", collection_path("v1", "pods", NAMESPACE), "app.kubernetes.io/name=podberth")
 _EVENTS: Final = Resource("events", collection_path("v1", "events"), fields="type=Warning")
 _ALL_PODS: Final = Resource("pods", collection_path("v1", "pods"))
+# Kubernetes before 1.34 does not serve this version, and then no claim is counted.
+_SLICES: Final = Resource("resourceslices", collection_path("resource.k8s.io/v1", "resourceslices"))
+_CLAIMS: Final = Resource("resourceclaims", collection_path("resource.k8s.io/v1", "resourceclaims"))
 
 
 def _native(kind: str, *names: str) -> dict[str, ApiPath]:
@@ -125,6 +128,8 @@ class StatusReader:
             "namespaces": self._listed(NAMESPACES, "namespaces"),
             "params": self._listed(PARAMS, f"configmaps in {NAMESPACE}"),
             "pods": self._pods(),
+            "slices": self._listed(_SLICES, "resourceslices.resource.k8s.io"),
+            "claims": self._listed(_CLAIMS, "resourceclaims.resource.k8s.io"),
         }
         read = dict(zip(parts, await _together(parts.values()), strict=True))
         unrecorded, bound = read.pop("pods")

@@ -3,13 +3,15 @@
 The lines are about nodes, topology documents, agents that no longer send heartbeats, and unhealthy devices.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any, Final
 
 from ..facts.cluster import ClusterFacts, collect
+from ..topology.claimed_devices import claimed_use
+from ..topology.device_use import DeviceUse
 from ..topology.heartbeats import is_stale
-from ..topology.holdings import BoundPod, Tally, uses_of
+from ..topology.holdings import NodeUse, Tally, uses_of
 from ..topology.node import Node, Transient
 from ..topology.overview import ClusterPicture, overview
 from ..words import MOST_NAMED, counted, lasting, named
@@ -29,6 +31,8 @@ def topology(observed: InstallationState) -> Iterator[Row]:
         ("nodes", observed.nodes),
         ("documents", observed.topologies),
         ("heartbeats", observed.heartbeats),
+        ("slices", observed.slices),
+        ("claims", observed.claims),
     ):
         if isinstance(part, Unread):
             yield unread(name, part)
@@ -43,7 +47,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
     if replicas := readable(observed.replicas):
         yield _watches(replicas)
     if observed.bound is not None:
-        yield from _free(objects.nodes, observed.bound)
+        yield from _free(uses_of(objects.nodes, observed.bound, _claimed(observed)).values())
     yield from _states(picture)
     if objects.problems:
         text = f"{counted(len(objects.problems), 'document')} unusable: {objects.problems[0]}"
@@ -106,11 +110,21 @@ def _watches(replicas: tuple[Replica, ...]) -> Row:
     return Row("watches", "ok", f"every replica has received an update within {lasting(age)}", facts)
 
 
-def _free(nodes: Iterable[Node], bound: Iterable[BoundPod]) -> Iterator[Row]:
-    """Yield the report's line about the free units of each accelerator resource; those with most units come first."""
-    use = uses_of(nodes, bound).values()
-    tallies = {name: Tally.of(use, name) for name in {each.resource for node in use for each in node.accelerators}}
-    ordered = sorted(tallies.items(), key=lambda pair: (-pair[1].allocatable, pair[0]))
+def _claimed(observed: InstallationState) -> dict[str, tuple[DeviceUse, ...]]:
+    """Return the use of the devices of DRA drivers by the node's name; empty if not all slices and claims were read."""
+    if isinstance(observed.slices, Unread) or isinstance(observed.claims, Unread):
+        return {}
+    return claimed_use(observed.slices, observed.claims)
+
+
+def _free(use: Collection[NodeUse]) -> Iterator[Row]:
+    """Yield the report's line about the free units of each accelerator resource, and of the devices of DRA drivers.
+
+    Whole GPUs come first, then the resources with most units.
+    """
+    kinds = {each.resource: each.kind for node in use for each in (*node.accelerators, *node.claimed)}
+    tallies = {name: found for name in kinds if (found := Tally.of(use, name)).allocatable}
+    ordered = sorted(tallies.items(), key=lambda pair: (kinds[pair[0]] != "whole", -pair[1].allocatable, pair[0]))
     texts = tuple(
         f"{tally.free} of {tally.allocatable} {name}, at most {tally.most} on one node" for name, tally in ordered
     )

@@ -117,6 +117,10 @@ class InstallationState:
     """The pods that ask for accelerators, have not ended, and have no annotation ``podberth.io/applied``."""
     bound: tuple[BoundPod, ...] | None = None
     """The pods that hold accelerators of nodes; None: not all pods were read."""
+    slices: Read[tuple[Document, ...]] = ()
+    """The ResourceSlices; empty if the API server does not serve the kind in v1."""
+    claims: Read[tuple[Document, ...]] = ()
+    """The ResourceClaims; empty if the API server does not serve the kind in v1."""
     let_through: Read[LetThrough] | None = None
     """The result of ``checking.let_through`` for the unrecorded pods; None if the pods were not checked."""
 
