@@ -36,7 +36,7 @@ def readable(
 
 
 def _in_place(path: Path, message: str) -> Any:
-    """Return a value that is unknown, as far as the checks can tell, for a value of a wrong type."""
+    """Return the value in place of one of a wrong type; the checks take it as filled in later."""
     if message.endswith("want string"):
         return _LATER
     nameless = {"name": _LATER}
@@ -82,6 +82,6 @@ def misshapen(
         known = [*said, *(path for path, _, _ in _mistyped(template))]
         others = ((wrong, place_of(rest, path)) for path, wrong in refused(rest.pod, rest.own))
         found += [(wrong, path) for wrong, path in others if not any(_is_about(path, each) for each in known)]
-    if not found and not said and named and api_version in _BUILT_IN and not (template.pod.get("spec") or {}).get("containers"):
+    if not found and named and api_version in _BUILT_IN and not (template.pod.get("spec") or {}).get("containers"):
         found.append(("got no containers, want at least one", place_of(template, ("spec", "containers"))))
     yield from found

@@ -25,7 +25,7 @@ _GUARDED: Final = ("matchConditions", "variables", "mutations", "validations", "
 
 
 def halves_of(policies: Iterable[ParsedPolicy], environment: Environment) -> Iterator[Linted]:
-    """Yield those of the policies that compile with stand-ins; a policy of which every expression compiles is left out."""
+    """Yield those of the policies that compile with stand-ins; a policy that compiles without any is left out."""
     late = environment.deadline()
     for parsed in policies:
         policy = _uncompiled(parsed, environment)
