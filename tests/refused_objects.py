@@ -1,7 +1,8 @@
 """Objects that the API server refuses, each by one value, with what ``podberth check`` says at which field.
 
-``tests/unit/check/test_refused_objects.py`` checks what podberth says, and ``tests/e2e/test_refused_objects.py`` that a
-real API server refuses each of them.
+Besides, objects that a CRD takes, though the API server refuses what an operator makes from them.
+``tests/unit/check/test_refused_objects.py`` checks what podberth says, and ``tests/e2e/test_refused_objects.py`` what a
+real API server does with each of them.
 """
 
 from typing import Final, NamedTuple
@@ -138,6 +139,7 @@ REFUSED: Final = (
     _volume("{name: v, csi: {}}", ".csi", "got no driver, want one"),
     _volume("{name: v, nfs: {server: s}}", ".nfs", "got no path, want one"),
     _volume("{name: V_1}", ".name", f"got 'V_1', {_LABEL}"),
+    _pod("restartPolicy: never", "restartPolicy", "got 'never'; did you mean Never?"),
     _pod("hostname: a.b", "hostname", f"got 'a.b', {_LABEL}"),
     _pod("serviceAccountName: a_b", "serviceAccountName", f"got 'a_b', {_SUBDOMAIN}"),
     _pod("nodeSelector: {a b: c}", "nodeSelector[a b]", "got 'a b', want a key such as"),
@@ -161,6 +163,7 @@ REFUSED: Final = (
         "spec.template.spec.restartPolicy",
         "got OnFailure, want Never: the Job has a podFailurePolicy",
     ),
+    Refused(JOB.replace("OnFailure", "never"), "spec.template.spec.restartPolicy", "got 'never'; did you mean Never?"),
     _spec(CRON_JOB, "failedJobsHistoryLimit: -1", ".failedJobsHistoryLimit", "got -1, want 0 or more"),
     Refused(
         CRON_JOB.replace("{spec: {template", "{spec: {completions: -1, template"),
@@ -168,3 +171,33 @@ REFUSED: Final = (
         "got -1, want 0 or more",
     ),
 )
+
+JOB_SET: Final = """\
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: a}
+spec:
+  replicatedJobs:
+  - name: w
+    template: {spec: {template: {spec: {restartPolicy: never, containers: [{name: c, image: i}]}}}}
+"""
+PYTORCH_JOB: Final = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: a}
+spec:
+  pytorchReplicaSpecs:
+    Worker: {restartPolicy: never, template: {spec: {containers: [{name: pytorch, image: i}]}}}
+"""
+REFUSED_LATER: Final = (
+    Refused(
+        JOB_SET,
+        "spec.replicatedJobs[0].template.spec.template.spec.restartPolicy",
+        "got 'never'; did you mean Never?",
+    ),
+    Refused(PYTORCH_JOB, "spec.pytorchReplicaSpecs.Worker.restartPolicy", "got 'never'; did you mean Never?"),
+)
+"""Objects that a CRD takes; the API server refuses what the operator makes from them: a Job of a JobSet
+(kubernetes-sigs/jobset pkg/controllers/jobset_controller.go createJobs), a pod of a PyTorchJob
+(kubeflow/training-operator pkg/core/pod.go SetRestartPolicy).
+"""

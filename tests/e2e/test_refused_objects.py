@@ -8,7 +8,7 @@ import pytest
 from controlplane.api import Api
 from controlplane.client import Cluster
 from podberth.kube.documents import load_documents
-from refused_objects import REFUSED, RIGHT, Refused
+from refused_objects import REFUSED, REFUSED_LATER, RIGHT, Refused
 
 PATHS = {
     "Pod": "/api/v1/namespaces/default/pods",
@@ -16,6 +16,8 @@ PATHS = {
     "StatefulSet": "/apis/apps/v1/namespaces/default/statefulsets",
     "Job": "/apis/batch/v1/namespaces/default/jobs",
     "CronJob": "/apis/batch/v1/namespaces/default/cronjobs",
+    "JobSet": "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets",
+    "PyTorchJob": "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs",
 }
 
 
@@ -37,3 +39,10 @@ def test_the_api_server_refuses_the_object(cluster: Cluster, case: Refused) -> N
     # A pod whose service account has no valid name is refused by the plugin that looks for the account
     wanted = HTTPStatus.FORBIDDEN if "serviceAccount" in case.field else HTTPStatus.UNPROCESSABLE_ENTITY
     assert _created(cluster, case.text) == wanted
+
+
+@pytest.mark.shared("crds")
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("case", REFUSED_LATER, ids=lambda case: case.field)
+def test_the_crd_takes_what_is_refused_in_the_objects_of_the_operator(cluster: Cluster, case: Refused) -> None:
+    assert _created(cluster, case.text) == HTTPStatus.CREATED

@@ -67,7 +67,7 @@ def judged(one: str, two: str) -> tuple[Linted, Snapshot]:
     text = policy("drawn", spec)
     known = snapshot(text)
     [parsed] = parse_policies([("policy.yaml", text)]).policies
-    linted = Linted(parsed=parsed, compiled=known.policies[0], environment=environment(), tested=True)
+    linted = Linted(parsed=parsed, compiled=known.policies[0], environment=environment())
     return linted, known
 
 

@@ -114,10 +114,10 @@ def test_equal_questions_of_one_review_get_the_same_number(review: ReviewContext
         ("mig.suggestions('2g.11gb')", ["2g.10gb", "3g.20gb", "1g.5gb"]),
         (
             "mig.suggestions('nvidia.com/mig-7g.140gb')",
-            [f"nvidia.com/mig-{p}" for p in ("3g.20gb", "7g.141gb", "7g.144gb")],
+            [f"nvidia.com/mig-{p}" for p in ("3g.20gb", "7g.94gb", "7g.80gb")],
         ),
         ("mig.suggestions('nonsense')", []),
-        ("mig.nearest('nvidia.com/mig-2g.11gb.shared')", "nvidia.com/mig-2g.12gb.shared"),
+        ("mig.nearest('nvidia.com/mig-2g.11gb.shared')", "nvidia.com/mig-2g.10gb.shared"),
         ("topology.nodes(gpu).shared", False),
     ],
 )

@@ -3,10 +3,21 @@
 import pytest
 
 from checking import checked, one
-from refused_objects import CRON_JOB, DEPLOYMENT, JOB, POD, REFUSED, RIGHT, Refused
+from refused_objects import (
+    CRON_JOB,
+    DEPLOYMENT,
+    JOB,
+    JOB_SET,
+    POD,
+    PYTORCH_JOB,
+    REFUSED,
+    REFUSED_LATER,
+    RIGHT,
+    Refused,
+)
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case.field}: {case.said[:20]}")
+@pytest.mark.parametrize("case", REFUSED + REFUSED_LATER, ids=lambda case: f"{case.field}: {case.said[:20]}")
 def test_a_value_that_the_api_server_refuses_is_an_error_at_its_field(case: Refused) -> None:
     [error] = one(case.text).errors
     assert error.field == case.field
@@ -42,7 +53,7 @@ def test_defaults_and_placeholders_are_no_errors(text: str) -> None:
     assert one(text).errors == ()
 
 
-JOB_SET = """\
+_JOB_SET = """\
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
 metadata: {name: a}
@@ -63,7 +74,7 @@ spec:
 
 def test_a_job_of_a_job_set_is_checked_as_a_job_with_the_defaults_of_job_sets() -> None:
     job = "spec.replicatedJobs[0].template.spec"
-    assert [(each.field, each.message) for each in one(JOB_SET).errors] == [
+    assert [(each.field, each.message) for each in one(_JOB_SET).errors] == [
         (job, "got no completions, want the number of pods: the API server refuses an Indexed Job without it"),
         (f"{job}.backoffLimit", "got -1, want 0 or more"),
         (
@@ -98,3 +109,32 @@ def test_a_finding_outside_the_templates_is_filed_under_the_nearest_one() -> Non
     }
     at = "spec.pytorchReplicaSpecs"
     assert found == {f"{at}.Master.template": [], f"{at}.Worker.template": [f"{at}.Worker.replicass"]}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("ExitCode", []),
+        ("exitcode", ["got 'exitcode'; did you mean ExitCode?"]),
+        ("Sometimes", ["got 'Sometimes', want Always, Never, OnFailure or ExitCode"]),
+        ("3", ["got integer, want string; put it in quotes"]),
+        ("'${POLICY}'", []),
+    ],
+)
+def test_a_role_of_the_training_operator_has_a_policy_more_than_a_pod(value: str, said: list[str]) -> None:
+    assert [each.message for each in one(PYTORCH_JOB.replace("never", value)).errors] == said
+
+
+def test_a_value_of_a_template_that_the_operator_replaces_is_only_a_warning() -> None:
+    text = PYTORCH_JOB.replace("never", "Never").replace("spec: {containers", "spec: {restartPolicy: never, containers")
+    result = one(text)
+    assert (result.errors, [each.message for each in result.warnings]) == ((), ["got 'never'; did you mean Never?"])
+
+
+def test_a_wrong_value_is_an_error_in_an_object_that_another_wraps_and_an_unknown_field_is_a_warning() -> None:
+    head = "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\nmetadata: {name: a}\nspec:\n  components:\n"
+    for each in (JOB_SET, JOB.replace("OnFailure", "never")):
+        wrapped = each.replace("{restartPolicy", "{restart: Never, restartPolicy").replace("\n", "\n      ")
+        result = one(f"{head}  - template:\n      {wrapped.rstrip()}\n")
+        assert [found.message for found in result.errors] == ["got 'never'; did you mean Never?"]
+        assert [found.message.partition(",")[0] for found in result.warnings] == ["got restart"]

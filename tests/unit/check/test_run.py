@@ -264,7 +264,11 @@ WRONG = {
         4,
         "the placeholder $P",
     ),
-    "apiVersion: v1\nkind: Pod\nspec:\n  priority: 9999999999999999999999\n": ("spec.priority", 4, "64 bits"),
+    "apiVersion: v1\nkind: Pod\nspec:\n  priority: 9999999999999999999999\n  containers: [{name: c}]": (
+        "spec.priority",
+        4,
+        "64 bits",
+    ),
     "apiVersion: apps/v1\nkind: Deployment\nspec: 3": ("spec", 3, "got integer, want an object"),
     "- a": ("", 1, "got a list"),
     "a: b\n<<<<<<< HEAD\nc: d": ("", 2, "Git conflict"),

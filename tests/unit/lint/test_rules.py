@@ -204,6 +204,14 @@ def test_a_policy_without_tests_beside_it_is_reported() -> None:
     assert found(text, "missing-tests") == ()
 
 
+def test_a_policy_that_cannot_be_loaded_needs_tests_once_too() -> None:
+    for wrong in ("mutation:\n- {}\n", "mutations:\n- labels: {example.com/a: gpu.cout}\n"):
+        text = spec(f"{wrong}validations:\n- {{expression: 'false', message: no}}\n")
+
+        assert len(found(text, "missing-tests", tested=False)) == 1
+        assert found(text, "missing-tests") == ()
+
+
 def test_a_hostname_in_a_variable_is_reported_at_the_variable() -> None:
     term = "[{'matchExpressions': [{'key': 'kubernetes.io/hostname', 'operator': 'In', 'values': ['a']}]}]"
     text = (
@@ -421,6 +429,15 @@ def test_an_exception_from_a_missing_policy_is_reported_also_beside_a_broken_pol
 
 def test_exceptions_without_policies_are_not_compared_with_any() -> None:
     assert found(exception("e", "example"), "unknown-policy") == ()
+
+
+def test_an_exception_with_a_misspelt_field_names_an_unknown_policy_too() -> None:
+    text = exception("e", "exampel").replace("spec:\n", "spec:\n  reasons: none\n")
+
+    assert {each.rule for each in found(f"{spec(f'mutations: [{{{LABEL}}}]')}\n---\n{text}") if each.level > 1} == {
+        "invalid",
+        "unknown-policy",
+    }
 
 
 def test_a_broken_policy_of_a_namespace_is_invalid_and_a_good_one_is_linted() -> None:

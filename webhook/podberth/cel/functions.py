@@ -160,12 +160,13 @@ def _fits(review: ReviewContext, names: list[Any]) -> bool:
 def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
     """Yield names of MIG profiles to suggest in place of ``name``, in the spelling of ``name``, the best match first.
 
-    Similar profiles that the cluster's nodes offer come before other existing profiles.
+    Similar profiles that the cluster's nodes offer come before others that the nodes' GPUs have. If no known GPU has
+    MIG, the others are all existing profiles.
     """
     is_shared = name.startswith(mig.RESOURCE_PREFIX) and name.endswith(mig.SHARED_SUFFIX)
     offers = filter(_is_shared_mig, review.index.offered) if is_shared else review.mig_nodes.mig_offers
     seen: set[str] = set()
-    for candidates in (sorted(offers), _PROFILES):
+    for candidates in (sorted(offers), sorted(review.index.mig_profiles) or _PROFILES):
         # Twice as many: a profile and its resource are one suggestion.
         for found in mig_nearest.suggestions(name, candidates, most=2 * _MOST_SUGGESTIONS):
             profile = mig.parse(found)

@@ -71,7 +71,7 @@ class _Object(NamedTuple):
 
 
 def broken_rules(content: Mapping[str, Any], found: Sequence[Template], *, named: bool) -> Iterator[UnknownField]:
-    """Yield a finding for each broken rule of an object with the templates ``found``.
+    """Yield a finding for each broken rule of an object with the templates ``found``, read by ``misshapen.readable``.
 
     What the API server refuses is an error. ``named`` says whether the user named the file. In a file of a folder,
     which a kustomization may complete, these are warnings that say so: an absent field, and a selector or a mount
@@ -227,6 +227,8 @@ def _plain(value: object) -> str:
 
 def _mounts(template: Template, *, named: bool) -> Iterator[UnknownField]:
     volumes = {text_at(each, "name") for each in spec(template.pod).get("volumes") or ()}
+    if any(map(holds_placeholder, volumes)):
+        return
     for container in containers(template.pod):
         for at, mount in enumerate(container.body.get("volumeMounts") or ()):
             name = text_at(mount, "name")

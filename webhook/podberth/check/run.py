@@ -27,7 +27,7 @@ from ..workload.projection import place_of
 from ..workload.templates import Template, templates
 from .broken_rules import broken_rules
 from .decided import Decided, decide, unasked
-from .misshapen import misshapen
+from .misshapen import misshapen, readable
 from .native_writes import OnPod, on_object, on_pod, wrote_by
 from .natives import Natives
 from .never_starts import claims_elsewhere, ends_at_once, opposed_requirements
@@ -181,6 +181,8 @@ class _Object:
     """Whether the cluster's webhook configuration leaves out the object's namespace."""
     changes: tuple[DocumentChange, ...] = ()
     """The changes that ``content`` already has."""
+    readable: dict[Path, Template] = field(default_factory=dict)
+    """The templates without values of wrong types, by path."""
     pods: dict[Path, dict[str, Any]] = field(default_factory=dict)
     """The pods as validations would get them, by the path of the pod's template."""
     _made: list[tuple[Template, dict[str, Any]]] = field(default_factory=list)
@@ -215,19 +217,21 @@ class _Object:
         for index in range(len(found)):
             template = found[index]
             errors = [self._finding(message, path) for path, message in wrong if path in inside[index]]
+            said = [path for path, _ in (*unfilled, *wrong) if path in inside[index]]
+            of_it = [each for each in unknown if innermost(each.path, found) == index]
+            refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
             if any(path in inside[index] for path, _ in unfilled):
                 # One finding for the document, at the first such template: it lists the placeholders of all templates.
                 errors, expand = [*expand, *errors], []
                 if not errors:
-                    results.append(self._result(template.path, "skipped"))
+                    stopped = self._stopped(template, errors, said, refused)
+                    results.append(stopped or self._result(template.path, "skipped"))
                     continue
             later = [self._finding(message, path) for path, message in filled_later if path in inside[index]][:1]
             if later and not errors:
                 results.append(self._result(template.path, "skipped", notes=tuple(later)))
                 continue
-            of_it = [each for each in unknown if innermost(each.path, found) == index]
-            refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
-            result, patch = self._template(template, errors, refused)
+            result, patch = self._template(template, errors, said, refused)
             lost = [self._finding(each.message, each.path) for each in of_it if not each.refused]
             lost = at_other_fields(lost, result.errors)
             results.append(replace(result, warnings=(*lost, *result.warnings)))
@@ -272,7 +276,8 @@ class _Object:
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         unknown = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
-        return first_of(chain(unknown, broken_rules(self.content, found, named=self.named)))
+        rest = [self.readable[each.path] for each in found]
+        return first_of(chain(unknown, broken_rules(self.content, rest, named=self.named)))
 
     def _note_placeholders(self, results: list[Result]) -> None:
         """Add notes to the first result if the name or the namespace of the object is a placeholder."""
@@ -302,9 +307,14 @@ class _Object:
 
     def _templates(self) -> list[Template]:
         """Return the object's pod templates in the order of the file."""
+        found = self._read(self.content)
+        self.readable = {each.path: each for each in readable(self.content, found, self._read)}
+        return found
+
+    def _read(self, content: Mapping[str, Any]) -> list[Template]:
         paths = self.settings.template_paths
-        content = without_placeholder_names(self.content)
-        found = templates(content, namespace=self.namespace, known=self.known, extra=paths)
+        named = without_placeholder_names(dict(content))
+        found = templates(named, namespace=self.namespace, known=self.known, extra=paths)
         return sorted(found, key=lambda template: self.source.line(template.path))
 
     def _without_templates(self) -> Result:
@@ -340,10 +350,10 @@ class _Object:
     # ---- one template ------------------------------------------------------------------------------------------------
 
     def _template(
-        self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]
+        self, template: Template, unfilled: Sequence[Finding], said: Sequence[Path], refused: Sequence[Finding]
     ) -> tuple[Result, Patch]:
         exempt = self.unseen or is_exempt(self.namespace, self.snapshot.facts.namespaces)
-        if not exempt and (stopped := self._stopped(template, unfilled, refused)):
+        if not exempt and (stopped := self._stopped(template, unfilled, said, refused)):
             return stopped, []
         first = on_pod(self.settings.natives, self.source, template)
         if over := first.said.over:
@@ -359,14 +369,17 @@ class _Object:
             return self._result(template.path, "error", errors=wrong), []
         return self._decided(template, decided, first)
 
-    def _stopped(self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]) -> Result | None:
+    def _stopped(
+        self, template: Template, unfilled: Sequence[Finding], said: Sequence[Path], refused: Sequence[Finding]
+    ) -> Result | None:
         """Return the result for a template on whose pod podberth cannot decide; None if podberth can decide.
 
-        ``unfilled`` has the errors about numbers of the template that are wrong, or placeholders. ``refused`` has the
-        errors about fields that the API server would refuse. podberth cannot decide either if the template has a wrong
-        shape or no containers.
+        ``unfilled`` has the errors about numbers of the template that are wrong, or placeholders, which are at the
+        paths ``said``. ``refused`` has the errors about fields that the API server would refuse. podberth cannot decide
+        either if the template has a wrong shape or no containers.
         """
-        shape = () if unfilled else misshapen(template, self.source.api_version, named=self.named)
+        rest = self.readable[template.path]
+        shape = misshapen(template, rest, said, self.source.api_version, named=self.named)
         errors = [*unfilled, *(self._finding(message, path) for message, path in shape)]
         errors += at_other_fields(refused, errors)
         if errors:

@@ -8,13 +8,16 @@ found.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..kinds import forms
 from ..kinds.places import TEMPLATE, Form
+from ..kinds.replica_specs import EXIT_CODE, REPLICA_SPECS
 from ..kube.paths import Path
 from ..kube.schema import POD, Definitions, PodSchema, Schema, workload_definitions, workload_type
 from ..kube.unknown_fields import Typed, nearest, unknown_fields
+from ..workload.projection import place_of
 from ..workload.templates import Template, objects_in
 from .misspelt_fields import misspelt_fields
 from .numbers import holds_placeholder, is_placeholder
@@ -36,7 +39,7 @@ class UnknownField(NamedTuple):
     path: Path
     message: str
     refused: bool
-    """Whether kubectl refuses the object.
+    """Whether kubectl refuses the object, or the API server refuses the objects that are made from it.
 
     If not, the object's CRD decides: the field is dropped, or the object is refused.
     """
@@ -77,21 +80,47 @@ def unknown_fields_in(
             yield UnknownField(path, message, refused=False)
     for template in found:
         if not any(template.path[: len(path)] == path for path in whole):
-            yield from _of(definitions, _typed(template, definitions), refused=False)
+            yield from _in_template(template, definitions)
             yield from _dropped(template)
 
 
 def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> Iterator[UnknownField]:
+    """Yield what is unknown in some values; ``refused`` says whether kubectl refuses an unknown field there."""
     for root in roots:
         for each in unknown_fields(definitions, root):
             key = str(each.path[-1])
             # "$patch" and the like direct a strategic merge patch
             unfilled = holds_placeholder(each.value or key) or (each.mistyped and is_placeholder(each.value))
             if not key.startswith("$") and not unfilled:
-                yield UnknownField(each.path, each.message, refused and not each.former)
+                yield UnknownField(each.path, each.message, (refused or each.value is not None) and not each.former)
 
 
 # ---- the templates of other kinds ------------------------------------------------------------------------------------
+
+
+def _in_template(template: Template, definitions: Definitions) -> Iterator[UnknownField]:
+    """Yield what is unknown in a template of an operator's kind.
+
+    The CRD takes any text, but a text that the operator copies into a pod is refused there.
+    """
+    if template.kind in REPLICA_SPECS:
+        yield from _of(definitions, [_role_policy(template, definitions)], refused=True)
+    found = [*_of(definitions, _typed(template, definitions), refused=False)]
+    if found:
+        pod = Typed(Schema(kind="message", message=POD), template.pod)
+        copied = {place_of(template, each.path) for each in unknown_fields(definitions, pod) if each.value}
+        yield from (each._replace(refused=each.path in copied) for each in found)
+
+
+def _role_policy(template: Template, definitions: Definitions) -> Typed:
+    """Return the restart policy of the role around a template, which the operator writes on the role's pods.
+
+    Source: kubeflow/training-operator pkg/core/pod.go SetRestartPolicy.
+    """
+    schema = definitions[_POD_SPEC]["restartPolicy"]
+    place = (*template.path[:-1], "restartPolicy")
+    value = forms.find(template.document, place)
+    return Typed(replace(schema, values=(*schema.values, EXIT_CODE)), value, place)
 
 
 def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:

@@ -1,5 +1,6 @@
 """The text of ``podberth explain --brief`` about policies: the writes, and why each other policy says nothing."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..admission.explain import Evaluated, Explained, PolicyExplained
@@ -8,6 +9,8 @@ from ..check.report.styled_lines import Line, Span, visible
 from .terminal import columns, cut
 
 _CONDITION = "spec.matchConditions["
+# A map that an expression looks values up in: its entries say nothing of why a condition is false
+_TABLE = re.compile(r"\{[^{}]*,[^{}]*\}")
 # Decisions that the lines of the pod's denial and warnings already have, and those that the writes show
 _SHOWN_ELSEWHERE = ("mutate", "deny", "warn")
 
@@ -39,7 +42,7 @@ def why_not(asking: PolicyExplained) -> str:
     if found is None or found.tree is None:
         return asking.why
     name = asking.why.removeprefix("matchConditions ").removesuffix(": false")
-    return f"{name} is false: {' '.join(_cause(found.tree).text.split())}"
+    return f"{name} is false: {' '.join(_TABLE.sub('{…}', _cause(found.tree).text).split())}"
 
 
 def _is_false_condition(expression: Evaluated) -> bool:

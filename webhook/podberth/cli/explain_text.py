@@ -35,22 +35,21 @@ def show(subjects: Sequence[ExplainedPod], terminal: Terminal, *, brief: bool = 
 
 def _show(subject: ExplainedPod, terminal: Terminal, *, brief: bool) -> None:
     explanation = subject.explanation
-    whose = f"{subject.namespace}/{subject.name}" if subject.namespace else subject.name
-    name = f"{subject.kind} {whose}" + (f" {subject.path}" if subject.path else "")
+    name = "/".join(filter(None, (subject.kind, subject.namespace, subject.name)))
+    name += f" {subject.path}" if subject.path else ""
     verdict = Span(explanation.verdict, _VERDICTS[explanation.verdict])
     terminal.put([Line((Span(f"{subject.file}:{subject.line} {name}: ", "bold"), verdict))])
-    terminal.put((explain_brief.effects if brief else _trees)(explanation.policies, terminal.width))
+    if brief:
+        terminal.put(explain_brief.effects(explanation.policies, terminal.width))
     for line in explanation.denial.splitlines():
         terminal.paragraph(line, "bold red", first=[Span("denied:  ", "bold red")])
     for warning in explanation.warnings:
-        terminal.paragraph(warning, "yellow", first=[Span("warning: ", "yellow")])
+        terminal.paragraph(warning, "yellow", first=[Span("warns:   ", "yellow")])
     for text in subject.unjudged:
         terminal.paragraph(text, "red", first=[Span("error:   ", "red")])
     if subject.is_pod:
         _show_nodes(subject, terminal)
-    terminal.put([Line((Span("verdict: "), verdict))])
-    if brief:
-        terminal.put(explain_brief.without_effect(explanation.policies, terminal.width))
+    terminal.put((explain_brief.without_effect if brief else _trees)(explanation.policies, terminal.width))
 
 
 def _trees(policies: Iterable[Explained], width: int) -> Iterator[Line]:

@@ -186,7 +186,7 @@ class _SuiteRunner:
         of_policies = coverage(observer, parsed.policies, self.environment)
         linted = {
             each.policy.name: Linted(
-                parsed=each, compiled=observer.policies[each.policy.name], environment=self.environment, tested=True
+                parsed=each, compiled=observer.policies[each.policy.name], environment=self.environment
             )
             for each in parsed.policies
             if each.policy.name in observer.policies

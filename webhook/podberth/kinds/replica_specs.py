@@ -33,6 +33,8 @@ REPLICA_GROUPS: Final = frozenset({"kubeflow.org", ASCEND})
 """The API groups of the kinds with replica specs."""
 TRAINING: Final = "training.kubeflow.org"
 JOB_NAME: Final = f"{TRAINING}/job-name"
+EXIT_CODE: Final = "ExitCode"
+"""The restart policy by which the operator itself restarts the pods of a role, depending on how they ended."""
 LAUNCHER_LAST: Final = "WaitForWorkersReady"
 """The launcherCreationPolicy that delays the launcher until the workers run.
 
@@ -49,7 +51,7 @@ def set_restart_policy(pod: dict[str, Any], scene: Scene) -> None:
     """
     policy = text(scene.item.get("restartPolicy"))
     if policy:
-        pod["spec"]["restartPolicy"] = "Never" if policy == "ExitCode" else policy
+        pod["spec"]["restartPolicy"] = "Never" if policy == EXIT_CODE else policy
 
 
 def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:

@@ -60,8 +60,6 @@ class Linted:
     parsed: ParsedPolicy
     compiled: CompiledPolicy
     environment: Environment
-    tested: bool
-    """Whether the folder of the policy's file has tests."""
     uncertain: tuple[str, ...] = ()
     """The beginnings of the fields that depend on an expression that does not compile; empty if all compile."""
     _trees: dict[str, Tree] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -202,8 +200,10 @@ class Library:
     """The ConfigMaps in the policies' folders (params), by namespace and name."""
     names: frozenset[str] = frozenset()
     """The names of all GPUPolicies, also of those with problems."""
+    untested: tuple[ParsedPolicy, ...] = ()
+    """The policies without tests in the folder of their file, also those with problems."""
     exceptions: tuple[ParsedException, ...] = ()
-    """The exceptions beside the policies."""
+    """The exceptions beside the policies, also those with problems."""
     natives: tuple[Linted, ...] = ()
     """The native policies that compile. Rules about mutations and about podberth's own fields do not read them."""
     native_documents: tuple[Located, ...] = ()

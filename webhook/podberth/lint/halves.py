@@ -3,7 +3,7 @@
 Only findings that do not depend on such an expression are kept.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -24,13 +24,8 @@ _GUARDED: Final = ("matchConditions", "variables", "mutations", "validations", "
 """The fields with expressions; those behind the first are evaluated only where all matchConditions hold."""
 
 
-def halves_of(
-    policies: Iterable[ParsedPolicy], environment: Environment, is_tested: Callable[[str], bool]
-) -> Iterator[Linted]:
-    """Yield those of the policies that compile with stand-ins; a policy of which every expression compiles is left out.
-
-    ``is_tested`` returns whether the folder of a file has tests.
-    """
+def halves_of(policies: Iterable[ParsedPolicy], environment: Environment) -> Iterator[Linted]:
+    """Yield those of the policies that compile with stand-ins; a policy that compiles without any is left out."""
     late = environment.deadline()
     for parsed in policies:
         policy = _uncompiled(parsed, environment)
@@ -46,7 +41,6 @@ def halves_of(
                 parsed=half,
                 compiled=compiled,
                 environment=environment,
-                tested=is_tested(parsed.file),
                 uncertain=tuple(_uncertain(values)),
             )
 

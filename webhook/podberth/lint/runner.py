@@ -11,7 +11,7 @@ from ..native.judge import NativeJudge, Surroundings
 from ..policy.compile import compile_policies
 from ..policy.exceptions import compile_exceptions
 from ..policy.namespaced import compile_namespaced
-from ..policy.parse import ParsedPolicy, parse_policies
+from ..policy.parse import ParsedException, ParsedPolicy, parse_policies
 from ..policy.refusals import DOES_NOTHING
 from ..policy.refused import problems_of_refused
 from ..topology.node import Node
@@ -113,10 +113,10 @@ def _library(
             parsed=by_name[each.name],
             compiled=each,
             environment=environment,
-            tested=_folder(by_name[each.name].file) in tested,
         )
         for each in (*compiled, *switched_off, *own)
     )
+    of_refused = (each for each in parsed.refused if isinstance(each, ParsedPolicy))
     whole = {each.name for each in (*compiled, *own)}
     halves = (each for name, each in by_name.items() if name not in whole and not each.policy.spec.disabled)
     refused = problems_of_refused(parsed, environment)
@@ -126,10 +126,15 @@ def _library(
     library = Library(
         policies=policies,
         problems=tuple(each for each in found if each.message != DOES_NOTHING or each.file not in broken),
-        halves=tuple(halves_of(halves, environment, lambda file: _folder(file) in tested)),
+        halves=tuple(halves_of(halves, environment)),
         params=parsed.params,
         names=parsed.names,
-        exceptions=parsed.exceptions,
+        untested=tuple(
+            each
+            for each in (*parsed.policies, *parsed.namespaced, *of_refused)
+            if _folder(each.file) not in tested and not each.policy.spec.disabled
+        ),
+        exceptions=(*parsed.exceptions, *(each for each in parsed.refused if isinstance(each, ParsedException))),
         native_documents=tuple(natives),
     )
     return _with_natives(library, environment) if natives else library
@@ -139,7 +144,7 @@ def _with_natives(library: Library, environment: Environment) -> Library:
     """Return the library with the native policies that compile, and with the problems of the others."""
     judge = NativeJudge(library.native_documents, environment, Surroundings())
     linted = tuple(
-        Linted(parsed=each.policy.parsed, compiled=each.compiled, environment=judge.environment, tested=True)
+        Linted(parsed=each.policy.parsed, compiled=each.compiled, environment=judge.environment)
         for _, each in judge.bound
     )
     return replace(library, natives=linted, problems=(*library.problems, *judge.problems))

@@ -5,8 +5,8 @@ values, anything that ValidatingAdmissionPolicy refuses, an expression that does
 policy above the limit of cost. The rule also reports what the API server would refuse in a ValidatingAdmissionPolicy, a
 MutatingAdmissionPolicy or their bindings.
 
-Other rules read only policies that can be loaded. If the policy's only problems are wrong expressions, their warnings
-about what does not depend on these are reported, too.
+Of the other rules, only missing-tests and unknown-policy read documents that cannot be loaded. If a policy's only
+problems are wrong expressions, the warnings of all rules about what does not depend on these are reported, too.
 
 Bad:
 

@@ -21,7 +21,6 @@ from ..findings import Library
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield a problem for each policy whose folder has no tests; a policy that only turns one off needs none."""
-    for policy in library.policies:
-        if not policy.tested and not policy.spec.disabled:
-            said = "got no tests.yaml beside the policy, want one (docs/testing.md)"
-            yield policy.problem(("metadata", "name"), said)
+    said = "got no tests.yaml beside the policy, want one (docs/testing.md)"
+    for each in library.untested:
+        yield each.positions.problem(each.file, ("metadata", "name"), said)

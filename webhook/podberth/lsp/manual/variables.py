@@ -91,8 +91,9 @@ MANUALS: Mapping[str, Manual] = {
         "mig.offered('nvidia.com/mig-1g.10gb')",
     ),
     "mig.nearest(string)": Manual(
-        "the name that the author probably meant, looked for first among the cluster's names and then among all; a "
-        "profile for a profile, a resource for a resource; `''`: no name is near",
+        "the name that the author probably meant, looked for first among the cluster's names, then among what the "
+        "cluster's GPUs can have, or among all if these have no MIG; a profile for a profile, a resource for a "
+        "resource; `''`: no name is near",
         "mig.nearest('nvidia.com/mig-4g.5gb')",
     ),
     "mig.suggestions(string)": Manual(
