@@ -25,6 +25,7 @@ QUESTIONS = rows(page("docs/README.md"))
         ("Who renews the webhook's certificate before it expires, and what if nobody does?", "operating.md#tls"),
         ("How do I stop podberth at once, in an incident or another emergency?", "upgrade.md#break-glass"),
         ("How do I rotate certificates by hand?", "../certs/README.md#runbook-rotate"),
+        ("How do I rotate the key of records?", "operating.md#the-key-of-records"),
         ("Which labels and annotations may a user write?", "labels.md#podberths-own"),
         ("Does it work with Kueue, Volcano, KAI, KubeRay …?", "systems.md"),
         ("What is a gang?", "concepts-gangs.md"),

@@ -91,7 +91,7 @@ def test_a_step_that_hangs_on_a_uid_is_left_out_as_a_whole_and_takes_the_record_
     document = job(gpu_pod())
     left, label, last = written(document, gang, LABEL, whole=[*gang, *LABEL, record])
     assert left.operations == []
-    assert left.left == "metadata.labels[podberth.io/gang]: depends on what only the cluster knows of the pod"
+    assert left.left == "metadata.labels[podberth.io/gang]: has a name or uid that only the cluster gives"
     assert label.operations == [{"op": "add", "path": "/spec/template/metadata/labels", "value": {"team": "vision"}}]
     assert last == Projected([], "the record would name what is left out")
 
@@ -109,7 +109,7 @@ def test_the_uid_of_an_object_that_exists_is_not_written_into_its_manifest() -> 
     step, _ = written(
         document, [{"op": "add", "path": "/metadata/labels/a", "value": "1b4e28ba-2fa1-11d2-883f-0016d3cca427"}]
     )
-    assert "only the cluster knows" in step.left
+    assert "only the cluster gives" in step.left
 
 
 PREDICTOR: JSON = {

@@ -131,7 +131,7 @@ def _unwritable(template: Template, steps: Path, before: Any, value: Any) -> str
     where = render_path(steps)
     old, new = repr(before), f"{where}{value!r}"
     if any(new.count(word) > old.count(word) for word in (*PLACEHOLDERS, template.owner_uid) if word):
-        return f"{where}: depends on what only the cluster knows of the pod"
+        return f"{where}: has a name or uid that only the cluster gives"
     if _has_place(template, steps):
         return ""
     other = template.elsewhere
