@@ -1,4 +1,4 @@
-"""An object whose pods fit no known node is named on standard error, and in the summary of the JSON."""
+"""A pod that fits no known node has a warning that says what is missing, and its object is in the JSON's summary."""
 
 import json
 from pathlib import Path
@@ -20,19 +20,22 @@ def _pod(name: str, resource: str, spec: str = "") -> str:
 
 def _checked(
     directory: Path, manifest: str, capsys: pytest.CaptureFixture[str], *flags: str
-) -> tuple[list[str], list[str]]:
-    """Return the objects in the summary, and the lines about them."""
+) -> tuple[list[str], dict[str, tuple[str, str]]]:
+    """Return (the objects in the summary, the field and the message about each object, by its name)."""
     file = directory / "pods.yaml"
     file.write_text(manifest, encoding="utf-8")
     main(["check", "-o", "json", *flags, str(file)])
-    printed = capsys.readouterr()
-    lines = [line for line in printed.err.splitlines() if "no known node has what" in line]
-    return json.loads(printed.out)["summary"]["fitsNoNode"], lines
+    report = json.loads(capsys.readouterr().out)
+    said = {
+        result["name"]: (warning["field"], warning["message"])
+        for result in report["results"]
+        for warning in result["warnings"]
+        if warning["message"].startswith("no known node")
+    }
+    return report["summary"]["fitsNoNode"], said
 
 
-def test_objects_that_fit_no_known_node_are_named_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_no_known_node_has_is_said_at_its_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = "nodeSelector: {nvidia.com/gpu.product: NVIDIA-L40S}, "
     manifest = (
         _pod("fits", "nvidia.com/gpu: 8")
@@ -47,28 +50,36 @@ def test_objects_that_fit_no_known_node_are_named_in_one_line(
         + _pod("denied", "nvidia.com/mig-9g.5gb: 1")
         + _pod("wrong", "nvidia.com/gpu: 16", "restartPolicy: never, ")
     )
-    names = ["Pod/shop/large", "Pod/shop/other-model", "Pod/shop/other-vendor", "Pod/shop/misspelt"]
-    said = (
-        f"podberth: no known node has what these ask for: {', '.join(names[:3])} and 1 more; podberth explain says why"
-    )
-    assert _checked(tmp_path, manifest, capsys, *_SIMULATED) == (names, [said])
+    names, said = _checked(tmp_path, manifest, capsys, *_SIMULATED)
+    assert names == ["Pod/shop/large", "Pod/shop/other-model", "Pod/shop/other-vendor", "Pod/shop/misspelt"]
+    limits = "spec.containers[0].resources.limits"
+    assert said == {
+        "large": (
+            f"{limits}[nvidia.com/gpu]",
+            "no known node has as many: want 16 nvidia.com/gpu, got 8 at most",
+        ),
+        "other-model": (
+            "spec.nodeSelector",
+            "no known node with these devices fits nodeSelector, affinity and tolerations; podberth explain says why",
+        ),
+        "other-vendor": (f"{limits}[amd.com/gpu]", "no known node has amd.com/gpu"),
+        "misspelt": (f"{limits}[nvidia.com/gpux]", "no known node has nvidia.com/gpux"),
+    }
 
 
 def test_where_no_node_is_known_or_the_pod_fits_nothing_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _checked(tmp_path, _pod("large", "nvidia.com/gpu: 16"), capsys) == ([], [])
-    assert _checked(tmp_path, _pod("fits", "nvidia.com/gpu: 8"), capsys, *_SIMULATED) == ([], [])
+    assert _checked(tmp_path, _pod("large", "nvidia.com/gpu: 16"), capsys) == ([], {})
+    assert _checked(tmp_path, _pod("fits", "nvidia.com/gpu: 8"), capsys, *_SIMULATED) == ([], {})
 
 
-def test_live_workloads_are_named_in_the_same_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    snapshot = tmp_path / "live.yaml"
-    snapshot.write_text(_pod("fits", "nvidia.com/gpu: 8") + _pod("large", "nvidia.com/gpu: 16"), encoding="utf-8")
-    main(["check", "--policies", "shipped", "--against", str(snapshot), *_SIMULATED])
-    said = "podberth: no known node has what these ask for: Pod/shop/large; podberth explain says why"
-    assert said in capsys.readouterr().err.splitlines()
-
-
-def test_with_quiet_the_line_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    large = _pod("large", "nvidia.com/gpu: 16")
-    assert _checked(tmp_path, large, capsys, *_SIMULATED, "--quiet") == (["Pod/shop/large"], [])
+def test_of_a_workload_the_field_is_that_of_its_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limits = "resources: {limits: {nvidia.com/gpu: 16}}"
+    manifest = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: shop}\n"
+        f"spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: c, image: i, {limits}}}]}}}}}}\n"
+    )
+    names, said = _checked(tmp_path, manifest, capsys, *_SIMULATED)
+    assert names == ["Job/shop/train"]
+    assert said["train"][0] == "spec.template.spec.containers[0].resources.limits[nvidia.com/gpu]"

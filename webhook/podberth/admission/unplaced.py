@@ -1,14 +1,14 @@
 """Finds the pods that ask for more accelerators, or for other nodes, than the known nodes have."""
 
-from collections.abc import Collection
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..devices.resources import TABLE
+from ..kube.paths import Path
 from ..kube.pod import containers
 from ..kube.quantity import is_some
 from ..kube.unchecked import mapping_at
-from ..words import named
 from .description import describe
 from .snapshot import Snapshot
 
@@ -18,28 +18,51 @@ _DOMAINS: Final = frozenset(name.partition("/")[0] for name in TABLE)
 _PARTS: Final = ("core", "cores", "mem", "memory", "percentage", "priority")
 
 
-def fits_no_node(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> bool:
-    """Return whether nodes are known, and none has the accelerators and the labels that the pod asks for.
+def unplaced(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> tuple[Path, str] | None:
+    """Return (path in the pod, message) if nodes are known, and none has what the pod asks for; else None.
 
-    Transient nodes count. Of taints, those that mark GPU nodes are not compared, nor is declared GPU memory. A pod
-    without accelerators fits, unless it asks for a resource in the domain of a vendor that no node has.
+    Accelerators and labels are compared. Transient nodes count. Of taints, those that mark GPU nodes are not compared,
+    nor is declared GPU memory. A pod without accelerators fits, unless it asks for a resource in the domain of a vendor
+    that no node has.
     """
     if not snapshot.topology.node_count:
-        return False
+        return None
     description = describe(pod, namespace, snapshot)
     need = replace(description.need, memory_mib=0)
-    if need.requests:
-        return description.concerned and not snapshot.topology.nodes(need).exist
-    limits = (mapping_at(each.body, "resources", "limits") for each in containers(pod))
-    return any(is_some(amount) and _is_nowhere(name, snapshot) for each in limits for name, amount in each.items())
+    if not need.requests:
+        found = next((each for each in _limits(pod) if is_some(each.amount) and _is_nowhere(each.name, snapshot)), None)
+        return (found.path, f"no known node has {found.name}") if found else None
+    if not description.concerned or snapshot.topology.nodes(need).exist:
+        return None
+    for resource, units in need.requests:
+        path = next((each.path for each in _limits(pod) if each.name == resource), ("spec",))
+        most = snapshot.topology.most(resource)
+        if not most:
+            return path, f"no known node has {resource}"
+        if most < units:
+            return path, f"no known node has as many: want {units} {resource}, got {most} at most"
+    selects = next((key for key in ("nodeSelector", "affinity") if mapping_at(pod, "spec", key)), "")
+    return (
+        tuple(filter(None, ("spec", selects))),
+        "no known node with these devices fits nodeSelector, affinity and tolerations; podberth explain says why",
+    )
+
+
+class _Limit(NamedTuple):
+    """A limit of a container of a pod."""
+
+    path: Path
+    name: str
+    amount: object
+
+
+def _limits(pod: Mapping[str, Any]) -> Iterator[_Limit]:
+    for each in containers(pod):
+        for name, amount in mapping_at(each.body, "resources", "limits").items():
+            yield _Limit((*each.path, "resources", "limits", name), name, amount)
 
 
 def _is_nowhere(resource: str, snapshot: Snapshot) -> bool:
     if resource in TABLE or resource.partition("/")[0] not in _DOMAINS or resource.endswith(_PARTS):
         return False
     return not snapshot.topology.offers(resource) and resource not in snapshot.facts.class_resources
-
-
-def unplaced_text(objects: Collection[str]) -> str:
-    """Return the message that pods of ``objects`` fit no known node, with what the user can do."""
-    return f"no known node has what these ask for: {named(objects)}; podberth explain says why"

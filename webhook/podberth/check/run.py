@@ -13,7 +13,7 @@ from ..admission.groups import wrong_in_workload
 from ..admission.outcome import Decision
 from ..admission.snapshot import Snapshot
 from ..admission.unlabelled import judging_unlabelled
-from ..admission.unplaced import fits_no_node
+from ..admission.unplaced import unplaced
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_excerpt, is_template
 from ..kube.object_names import MAX_LABEL, is_label
@@ -150,8 +150,11 @@ def _judged(item: "_Object") -> list[Result]:
     if natives is not None:
         results = natives.added(results, item.source, item.pods, item.content)
     unlabelled = tuple(dict.fromkeys(item.judging_unlabelled()))
-    unplaced = item.is_unplaced() and not any(each.verdict in ("denied", "error") for each in results)
-    of_object: dict[str, Any] = {"unlabelled": (item.namespace, unlabelled), "unplaced": unplaced}
+    refused = any(each.verdict in ("denied", "error") for each in results)
+    of_object: dict[str, Any] = {
+        "unlabelled": (item.namespace, unlabelled),
+        "unplaced": item.is_unplaced and not refused,
+    }
     return [replace(results[0], **of_object, seconds=clock() - started), *results[1:]]
 
 
@@ -187,6 +190,8 @@ class _Object:
     """The pods as validations would get them, by the path of the pod's template."""
     _made: list[tuple[Template, dict[str, Any]]] = field(default_factory=list)
     """The templates decided on so far, each with the template's pod after the mutations."""
+    is_unplaced: bool = False
+    """Whether nodes are known, and a pod of the object fits none of them."""
 
     def __post_init__(self) -> None:
         self.namespace = self.source.namespace(self.settings.namespace)
@@ -243,10 +248,6 @@ class _Object:
                     found = self._templates()
         self._note_placeholders(results)
         yield from self._with_groups(results, found)
-
-    def is_unplaced(self) -> bool:
-        """Return whether nodes are known, and a pod of the object fits none of them."""
-        return any(fits_no_node(pod, self.namespace, self.snapshot) for _, pod in self._made)
 
     def judging_unlabelled(self) -> Iterator[str]:
         """Yield the policies that may read labels of the object's Namespace, if no given file has the Namespace."""
@@ -416,7 +417,9 @@ class _Object:
         excepted = [
             self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
         ]
-        never = self._never_starts(template)
+        warned = [*self._never_starts(template), *(each for each in found if each.action in _WARNINGS)]
+        if not decided.denied:
+            warned += at_other_fields(self._unplaced(template, decided.pod), warned)
         patch = decided.patch
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
         return (
@@ -424,7 +427,7 @@ class _Object:
                 template.path,
                 verdict,
                 denials=tuple(each for each in found if each.action == "deny"),
-                warnings=(*never, *dict.fromkeys(each for each in found if each.action in _WARNINGS)),
+                warnings=tuple(dict.fromkeys(warned)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
                 notes=(*notes, *first.said.notes, *dict.fromkeys(excepted)),
                 changes=changes,
@@ -459,6 +462,12 @@ class _Object:
             devices, unsure = self.snapshot.devices, self.settings.namespace
             found += claims_elsewhere(template.pod, self.namespace, devices, unsure)
         return tuple(self._finding(message, place_in(template, path)) for path, message in found)
+
+    def _unplaced(self, template: Template, pod: dict[str, Any]) -> list[Finding]:
+        """Return a list with the warning that a template's pod fits no known node; empty if it fits one."""
+        found = unplaced(pod, self.namespace, self.snapshot)
+        self.is_unplaced = self.is_unplaced or found is not None
+        return [self._finding(found[1], place_in(template, found[0]))] if found else []
 
     def _changes(self, template: Template, decided: Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
         """Return (the policies' changes of the document, findings for writes for which the document has no field)."""

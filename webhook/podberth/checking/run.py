@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ..admission.snapshot import Snapshot, load_working
 from ..admission.unlabelled import unlabelled_text
-from ..admission.unplaced import unplaced_text
 from ..check.live_workloads import Supposition, suppose
 from ..check.natives import Beside, Natives, natives_of, params_in
 from ..check.other_files import chart_result
@@ -211,10 +210,8 @@ def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ..
 
 
 def assumptions(report: Report) -> Iterator[str]:
-    """Yield the lines for the user about Namespaces that no given file has, and about pods that fit no known node."""
+    """Yield the lines for the user about Namespaces that no given file has."""
     yield from starmap(unlabelled_text, report.unknown_namespaces.items())
-    if report.fits_no_node:
-        yield unplaced_text(report.fits_no_node)
 
 
 def _held_back(report: Report) -> Iterator[str]:

@@ -131,6 +131,10 @@ class TopologyIndex:
         """
         return resource in self.offered or resource in self.resources
 
+    def most(self, resource: str) -> int:
+        """Return the largest number of units of an accelerator's resource on one node; transient nodes are included."""
+        return max((each.capability.amount_of.get(resource, 0) for each in self._classes.values()), default=0)
+
     def resources_of(self, nodes: NodeSet) -> frozenset[str]:
         """Return the names of all extended resources that any node of a set of this index has; every node is visited.
 
