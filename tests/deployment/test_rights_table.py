@@ -123,3 +123,8 @@ def test_every_guard_denies(control_plane: ControlPlane) -> None:
             assert each["spec"]["validationActions"] == ["Deny"]
         if each.get("kind") == "ValidatingAdmissionPolicy":
             assert each["spec"]["failurePolicy"] == "Fail"
+
+
+def test_only_the_component_with_the_shared_authority_may_read_or_write_a_secret() -> None:
+    """docs/security.md, "Rights"."""
+    assert {row.role for row in ROWS if "secrets" in row.resources} == {"podberth-shared-ca"}

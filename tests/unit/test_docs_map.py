@@ -30,6 +30,8 @@ QUESTIONS = rows(page("docs/README.md"))
         ("Does it work with Kueue, Volcano, KAI, KubeRay …?", "systems.md"),
         ("What is a gang?", "concepts-gangs.md"),
         ("How does podberth know the topology?", "concepts-topology.md#where-the-facts-are-from"),
+        ("Can podberth read Secrets, and can that right be taken away?", "security.md#rights"),
+        ("Which nodes have NVLink, and how is that known?", "concepts-topology.md#where-the-facts-are-from"),
         ("How is a MIG slice chosen?", "concepts-mig.md#how-a-slice-is-chosen"),
         ("What does it remember between reviews?", "concepts-memory.md#what-is-remembered"),
         ("How do pods tolerate our own taint?", "operating.md#own-taints-and-labels"),
