@@ -41,6 +41,7 @@ def test_what_no_known_node_has_is_said_at_its_field(tmp_path: Path, capsys: pyt
         _pod("fits", "nvidia.com/gpu: 8")
         + _pod("large", "nvidia.com/gpu: 16")
         + _pod("other-model", "nvidia.com/gpu: 1", other)
+        + _pod("other-label", "nvidia.com/gpu: 1", "nodeSelector: {pool: a}, ")
         + _pod("other-vendor", "amd.com/gpu: 1")
         + _pod("without", "cpu: 1", other)
         + _pod("misspelt", "nvidia.com/gpux: 1")
@@ -51,7 +52,13 @@ def test_what_no_known_node_has_is_said_at_its_field(tmp_path: Path, capsys: pyt
         + _pod("wrong", "nvidia.com/gpu: 16", "restartPolicy: never, ")
     )
     names, said = _checked(tmp_path, manifest, capsys, *_SIMULATED)
-    assert names == ["Pod/shop/large", "Pod/shop/other-model", "Pod/shop/other-vendor", "Pod/shop/misspelt"]
+    assert names == [
+        "Pod/shop/large",
+        "Pod/shop/other-model",
+        "Pod/shop/other-label",
+        "Pod/shop/other-vendor",
+        "Pod/shop/misspelt",
+    ]
     limits = "spec.containers[0].resources.limits"
     assert said == {
         "large": (
@@ -59,6 +66,10 @@ def test_what_no_known_node_has_is_said_at_its_field(tmp_path: Path, capsys: pyt
             "no known node has as many: want 16 nvidia.com/gpu, got 8 at most",
         ),
         "other-model": (
+            "spec.nodeSelector[nvidia.com/gpu.product]",
+            "no known node has NVIDIA-L40S; did you mean NVIDIA-L4?",
+        ),
+        "other-label": (
             "spec.nodeSelector",
             "no known node with these devices fits nodeSelector, affinity and tolerations; podberth explain says why",
         ),

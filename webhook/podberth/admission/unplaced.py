@@ -5,10 +5,12 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import TABLE
+from ..errors import did_you_mean
 from ..kube.paths import Path
 from ..kube.pod import containers
 from ..kube.quantity import is_some
 from ..kube.unchecked import mapping_at
+from ..words import named
 from .description import describe
 from .snapshot import Snapshot
 
@@ -41,6 +43,16 @@ def unplaced(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> tuple[P
             return path, f"no known node has {resource}"
         if most < units:
             return path, f"no known node has as many: want {units} {resource}, got {most} at most"
+    return _unselected(pod, snapshot)
+
+
+def _unselected(pod: dict[str, Any], snapshot: Snapshot) -> tuple[Path, str]:
+    """Return (path in the pod, message) for a pod whose choice of nodes leaves out each node with its devices."""
+    for key, value in mapping_at(pod, "spec", "nodeSelector").items():
+        known = snapshot.topology.values_of(key)
+        if known and value not in known:
+            meant = did_you_mean(str(value), known) or f"; they have {named(known)}"
+            return ("spec", "nodeSelector", key), f"no known node has {value}{meant}"
     selects = next((key for key in ("nodeSelector", "affinity") if mapping_at(pod, "spec", key)), "")
     return (
         tuple(filter(None, ("spec", selects))),

@@ -135,6 +135,10 @@ class TopologyIndex:
         """Return the largest number of units of an accelerator's resource on one node; transient nodes are included."""
         return max((each.capability.amount_of.get(resource, 0) for each in self._classes.values()), default=0)
 
+    def values_of(self, label: str) -> list[str]:
+        """Return the sorted values of a label on all nodes; empty for a label that the conventions ignore."""
+        return sorted({each.labels[label] for each in self._classes.values() if label in each.labels})
+
     def resources_of(self, nodes: NodeSet) -> frozenset[str]:
         """Return the names of all extended resources that any node of a set of this index has; every node is visited.
 
