@@ -132,10 +132,10 @@ def test_what_claims_hold_of_a_drivers_devices_is_not_free(live: Live, viewer: P
     slices = [*partitionable("gpu-1", {}, cut=0, whole=2)]
     claim = allocated_claim("gpu-1", "gpu-0")
     claim["spec"] = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu.nvidia.com"}}]}}
+    said = json.dumps({"status": {"allocation": claim.pop("status")["allocation"]}})
     live.control_plane.add_namespace("team")
     live.control_plane.apply(*slices, claim)
     kubectl = live.control_plane.kubectl
-    said = json.dumps({"status": {"allocation": claim["status"]["allocation"]}})
     kubectl("patch", "resourceclaim", "gpus", "-n", "team", "--subresource=status", "--type=merge", "-p", said)
     try:
         [row] = rows(live, viewer)["topology", "free"]
