@@ -53,13 +53,9 @@ def test_defaults_and_placeholders_are_no_errors(text: str) -> None:
     assert one(text).errors == ()
 
 
-_JOB_SET = """\
-apiVersion: jobset.x-k8s.io/v1alpha2
-kind: JobSet
-metadata: {name: a}
-spec:
-  replicatedJobs:
-  - name: w
+_JOB_SET = (
+    JOB_SET.partition("    template:")[0]
+    + """\
     template:
       spec:
         backoffLimit: -1
@@ -70,6 +66,7 @@ spec:
             volumes: [{name: v}]
             containers: [{name: c, image: i, volumeMounts: [{name: w, mountPath: /a}]}]
 """
+)
 
 
 def test_a_job_of_a_job_set_is_checked_as_a_job_with_the_defaults_of_job_sets() -> None:

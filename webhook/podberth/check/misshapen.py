@@ -67,7 +67,8 @@ def misshapen(
     """
     found: list[tuple[str, Path]] = []
     unfilled: dict[str, Path] = {}
-    for path, message, value in _mistyped(template):
+    mistyped = list(_mistyped(template))
+    for path, message, value in mistyped:
         if path in said:
             continue
         if is_placeholder(value):
@@ -79,7 +80,7 @@ def misshapen(
         what = "placeholders" if len(unfilled) > 1 else "the placeholder"
         found.insert(0, (f"got {what} {shown([*unfilled])}; {advice(first, api_version)}", unfilled[first]))
     if not rest.problems:
-        known = [*said, *(path for path, _, _ in _mistyped(template))]
+        known = [*said, *(path for path, _, _ in mistyped)]
         others = ((wrong, place_of(rest, path)) for path, wrong in refused(rest.pod, rest.own))
         found += [(wrong, path) for wrong, path in others if not any(_is_about(path, each) for each in known)]
     if not found and named and api_version in _BUILT_IN and not (template.pod.get("spec") or {}).get("containers"):

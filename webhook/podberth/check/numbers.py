@@ -5,12 +5,14 @@ pod worthless.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from ..kinds.dossiers import DOSSIERS
 from ..kube import mishaps
 from ..kube.paths import Path
 from ..kube.walk import values
+from .result import shown
 
 # One placeholder: $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@.
 _ONE: Final = (
@@ -82,6 +84,21 @@ def advice(placeholder: str, api_version: str) -> str:
     return "fill it in first"
 
 
+def unfilled_text(found: Sequence[tuple[Path, str]], lines: Sequence[int], api_version: str) -> str:
+    """Return one message about all placeholders in place of numbers of a document.
+
+    ``found`` has (path, placeholder) for each of them, and ``lines`` the sorted lines of the file where they are.
+    """
+    names = list(dict.fromkeys(name for _, name in found))
+    where = f" (line{'s' if len(lines) > 1 else ''} {shown([*map(str, lines)])})" if len(found) > 1 else ""
+    what = "placeholders" if len(names) > 1 else "the placeholder"
+    of_resources = {path[-1] == name for path, name in found}
+    want = "numbers" if len(names) > 1 else "a number"
+    if True in of_resources:
+        want = f"{want} and names of resources" if False in of_resources else "the name of a resource"
+    return f"got {what} {shown(names)}{where}, want {want}; {advice(found[0][1], api_version)}"
+
+
 def is_filled_in_later(name: str) -> bool:
     """Return whether a name contains a placeholder, or consists of words in capitals, such as "YOUR-NAMESPACE"."""
     return _IN_A_NAME.fullmatch(name) is not None
@@ -129,12 +146,12 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
                 got = value if abs(value) < _SHOWN else "a number"
                 found.wrong.append((path, f"got {got} beyond 64 bits, want what an int64 holds"))
         elif type(value) is str and _is_number(path) and is_placeholder(value):
-            shown = value.strip()[:60]
+            name = value.strip()[:60]
             rule = next((each for each in _FILLED_IN if each.is_own(document, path, value)), None)
             if rule is None:
-                found.unfilled.append((path, shown))
+                found.unfilled.append((path, name))
             elif rule.later:
-                found.later.append((path, f"{shown}: {rule.later}"))
+                found.later.append((path, f"{name}: {rule.later}"))
     return found
 
 

@@ -31,7 +31,7 @@ from .misshapen import misshapen, readable
 from .native_writes import OnPod, on_object, on_pod, wrote_by
 from .natives import Natives
 from .never_starts import claims_elsewhere, ends_at_once, opposed_requirements
-from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number, without_placeholder_names
+from .numbers import is_of_a_placeholder, numbers_in, place_of_number, unfilled_text, without_placeholder_names
 from .other_files import (
     asserts,
     excerpt_result,
@@ -45,7 +45,7 @@ from .other_files import (
 )
 from .place import field_of, named_path, place_in, reads_of, without_field
 from .removed_versions import removed_version
-from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, at_other_fields, shown, skips_once
+from .result import RECORD, DocumentChange, Finding, Report, Result, Verdict, at_other_fields, skips_once
 from .sources import Document, Source, SourceFile
 from .template_paths import all_inside, apart, innermost, of_each
 from .unknown_fields import UnknownField, first_of, unknown_fields_in
@@ -150,11 +150,8 @@ def _judged(item: "_Object") -> list[Result]:
     if natives is not None:
         results = natives.added(results, item.source, item.pods, item.content)
     unlabelled = tuple(dict.fromkeys(item.judging_unlabelled()))
-    refused = any(each.verdict in ("denied", "error") for each in results)
-    of_object: dict[str, Any] = {
-        "unlabelled": (item.namespace, unlabelled),
-        "unplaced": item.is_unplaced and not refused,
-    }
+    fits_none = item.is_unplaced and not any(each.verdict in ("denied", "error") for each in results)
+    of_object: dict[str, Any] = {"unlabelled": (item.namespace, unlabelled), "unplaced": fits_none}
     return [replace(results[0], **of_object, seconds=clock() - started), *results[1:]]
 
 
@@ -216,7 +213,10 @@ class _Object:
             return
         unfilled, wrong, filled_later = numbers_in(self.content)
         unknown = self._unknown(found)
-        expand = [self._unfilled(unfilled)] if unfilled else []
+        lines = sorted({self.source.line(path) for path, _ in unfilled})
+        expand = [
+            self._finding(unfilled_text(unfilled, lines, self.source.api_version), path) for path, _ in unfilled[:1]
+        ]
         results: list[Result] = []
         separate, inside = apart(found), of_each((path for path, _ in (*unfilled, *wrong, *filled_later)), found)
         for index in range(len(found)):
@@ -282,29 +282,9 @@ class _Object:
 
     def _note_placeholders(self, results: list[Result]) -> None:
         """Add notes to the first result if the name or the namespace of the object is a placeholder."""
-        if not results:
-            return
-        notes: list[Finding] = []
-        if placeholder := self.source.unfilled_name:
-            said = f"metadata.name is the placeholder {placeholder[:60]}: judged as without a name, so in no gang"
-            notes.append(self._finding(said, ("metadata", "name")))
-        if placeholder := self.source.unfilled_namespace:
-            said = f"metadata.namespace is the placeholder {placeholder[:60]}: judged as in namespace {self.namespace}"
-            notes.append(self._finding(said, ("metadata", "namespace")))
-        results[0] = replace(results[0], notes=(*results[0].notes, *notes))
-
-    def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
-        """Return one finding about all placeholders in place of numbers, at the path of the first placeholder."""
-        names = list(dict.fromkeys(name for _, name in found))
-        lines = sorted({self.source.line(path) for path, _ in found})
-        where = f" (line{'s' if len(lines) > 1 else ''} {shown([*map(str, lines)])})" if len(found) > 1 else ""
-        what = "placeholders" if len(names) > 1 else "the placeholder"
-        of_resources = {path[-1] == name for path, name in found}
-        want = "numbers" if len(names) > 1 else "a number"
-        if True in of_resources:
-            want = f"{want} and names of resources" if False in of_resources else "the name of a resource"
-        how = advice(found[0][1], self.source.api_version)
-        return self._finding(f"got {what} {shown(names)}{where}, want {want}; {how}", found[0][0])
+        if results:
+            notes = (self._finding(said, path) for path, said in self.source.unfilled_metadata(self.namespace))
+            results[0] = replace(results[0], notes=(*results[0].notes, *notes))
 
     def _templates(self) -> list[Template]:
         """Return the object's pod templates in the order of the file."""

@@ -48,20 +48,19 @@ class Source:
         """The object's name or generateName; empty if neither field is a string."""
         return text_at(self.content, "metadata", "name") or text_at(self.content, "metadata", "generateName")
 
-    @property
-    def unfilled_name(self) -> str:
-        """The placeholder in place of the object's name; empty if there is none."""
-        return self.name if is_filled_in_later(self.name) else ""
-
     def namespace(self, default: str) -> str:
         """Return the object's namespace; ``default`` if the field is absent or a placeholder."""
         named = self._namespace
         return default if not named or is_filled_in_later(named) else named
 
-    @property
-    def unfilled_namespace(self) -> str:
-        """The placeholder in place of the object's namespace; empty if there is none."""
-        return self._namespace if is_filled_in_later(self._namespace) else ""
+    def unfilled_metadata(self, namespace: str) -> Iterator[tuple[Path, str]]:
+        """Yield (path, message) if the name or the namespace is a placeholder; ``namespace`` is judged in its place."""
+        if is_filled_in_later(self.name):
+            said = f"metadata.name is the placeholder {self.name[:60]}: judged as without a name, so in no gang"
+            yield ("metadata", "name"), said
+        if is_filled_in_later(self._namespace):
+            said = f"metadata.namespace is the placeholder {self._namespace[:60]}: judged as in namespace {namespace}"
+            yield ("metadata", "namespace"), said
 
     @property
     def _namespace(self) -> str:
