@@ -1,4 +1,4 @@
-"""The sessions of docs/guide.md, docs/native-policies.md, docs/convert.md and a part of docs/check.md are run."""
+"""The sessions of docs/guide.md, native-policies.md, convert.md and fleets.md and a part of docs/check.md are run."""
 
 import json
 import os
@@ -66,6 +66,12 @@ def test_policies_are_converted_as_the_page_says(tmp_path: Path) -> None:
     environ = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
     environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
     live_through(page("docs/convert.md").partition("## The command\n")[0], tmp_path, environ)
+
+
+def test_workloads_of_kueue_and_volcano_are_judged_as_the_page_says(tmp_path: Path) -> None:
+    environ = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
+    live_through(page("docs/fleets.md"), tmp_path, environ)
 
 
 def _workload(number: int) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""docs/topology.md says what the code says: flags, formats, fields of JSON; what it shows is what is printed."""
+"""docs/topology.md and docs/commands.md say what the code says: flags, formats, fields of JSON, what is printed."""
 
 import argparse
 import json
@@ -20,14 +20,16 @@ from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
 from topology_scenes import cluster, holders
 
-TOPOLOGY = page("docs/topology.md")
+TOPOLOGY, COMMANDS = page("docs/topology.md"), page("docs/commands.md")
 FACTS = collect(cluster(), now=None)
 NODES = FACTS.nodes
 HELD = Holdings.of(NODES, holders())
 
 
 def section(name: str) -> str:
-    return TOPOLOGY.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    """Return what docs/commands.md says of an action of `podberth topology`."""
+    whole = COMMANDS.partition("\n## podberth topology\n")[2].partition("\n## ")[0]
+    return whole.partition(f"\n### topology {name}\n")[2].partition("\n### ")[0]
 
 
 def actions() -> dict[str, argparse.ArgumentParser]:
@@ -68,7 +70,7 @@ def keys(value: Any) -> Iterator[str]:
 
 
 def test_every_field_of_json_is_named() -> None:
-    documented = spans(page("docs/commands.md").partition("\n## The JSON of topology\n")[2].partition("\n## ")[0])
+    documented = spans(COMMANDS.partition("\n## The JSON of topology\n")[2].partition("\n## ")[0])
     after = [node for node in NODES if node.name != "mig"]
     for answer in (
         *(node_json(picture_of(node, use=HELD.nodes[node.name])) for node in NODES),

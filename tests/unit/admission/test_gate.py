@@ -89,7 +89,16 @@ def test_what_is_left_out_gets_one_warning() -> None:
     [line] = [line for line in lines if "left out" in line]
     assert line == (
         "podberth tolerated: tolerations left out: slurm-bridge has accounted the pod already, and here it depends on "
-        "the cluster; write it in the workload"
+        "the cluster; write it in the workload: tolerates nvidia.com/gpu:NoSchedule"
+    )
+
+
+def test_a_request_that_is_left_out_is_named() -> None:
+    slices = "[{'container': 'main', 'from': 'nvidia.com/gpu', 'to': 'nvidia.com/mig-1g.10gb', 'quantity': 1}]"
+    fits = policy("fits", f'  mutations:\n  - resources: "{slices}"\n    reason: "\'a slice\'"')
+    outcome = decide.mutate(decode_review(review(gpu_pod(**KUEUE))), snapshot(fits))
+    assert outcome.warnings == (
+        "podberth fits: kueue has accounted this pod's resources already; write it in the workload: a slice",
     )
 
 

@@ -83,7 +83,7 @@ def _advice(gang: Gang, draft: Draft) -> str:
 
 
 def _accounted(system: str) -> str:
-    return f"{system} has accounted this pod's resources already: write the wanted resource in the workload"
+    return f"{system} has accounted this pod's resources already; write it in the workload"
 
 
 def _is_accounted(path: Path) -> bool:

@@ -204,27 +204,25 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _refused(self, policy: CompiledPolicy, asked: Asked, step: _Step, reason: str) -> None:
-        """Add the decision about a mutation that ``gate.refusal`` refuses for a reason, which may be empty."""
+        """Add the decision about a mutation that ``gate.refusal`` refuses for a reason, which may be empty.
+
+        A mutation that decides placement gets the reason alone. Any other also gets what it would have written; it gets
+        no decision if it would have written nothing.
+        """
         if not reason:
             self._left_out(policy, asked, f"{self.under.description.gang.system} places this pod's group")
-        elif self._would_matter(asked, step):
+        elif pipeline.CONCERNS[asked.mutation.concern].decides == "placement":
             step.note(policy, "skip", reason)
+        else:
+            proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
+            change = self._build(step.draft.fork(), proposal)
+            if isinstance(change, Change):
+                step.note(policy, "skip", f"{reason}: {asked.reason or change.describe()}")
 
     def _left_out(self, policy: CompiledPolicy, asked: Asked, why: str) -> None:
         """Report why a mutation writes nothing to who watches the decision; the user gets no warning."""
         if self.asking.watch is not None:
             self.asking.watch.left_out(policy, asked.mutation, why)
-
-    def _would_matter(self, asked: Asked, step: _Step) -> bool:
-        """Return whether the decision about a mutation that ``gate.refusal`` refuses gets a message.
-
-        It gets a message if the concern decides placement (``Concern.decides``), or if the mutation would have changed
-        the pod.
-        """
-        proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
-        return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
-            self._build(step.draft.fork(), proposal), Change
-        )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
         """Return whether a policy later than ``policy`` made the change that ``policy``'s mutation needs.
