@@ -27,7 +27,7 @@ HELD = Holdings.of(NODES, holders())
 
 
 def section(name: str) -> str:
-    """Return what docs/commands.md says of an action of `podberth topology`."""
+    """Return what docs/commands.md says about an action of `podberth topology`."""
     whole = COMMANDS.partition("\n## podberth topology\n")[2].partition("\n## ")[0]
     return whole.partition(f"\n### topology {name}\n")[2].partition("\n### ")[0]
 
