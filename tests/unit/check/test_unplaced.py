@@ -78,6 +78,18 @@ def test_what_no_known_node_has_is_said_at_its_field(tmp_path: Path, capsys: pyt
     }
 
 
+@pytest.mark.parametrize(
+    ("machine", "advice"),
+    [("P5", "did you mean p5.48xlarge?"), ("p5.4", "they have p5.48xlarge")],
+)
+def test_a_part_of_a_label_is_said_in_full(
+    machine: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    selector = f"nodeSelector: {{node.kubernetes.io/instance-type: {machine}}}, "
+    _, said = _checked(tmp_path, _pod("p", "nvidia.com/gpu: 1", selector), capsys, *_SIMULATED)
+    assert said["p"][1] == f"no known node has {machine}; {advice}"
+
+
 def test_where_no_node_is_known_or_the_pod_fits_nothing_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

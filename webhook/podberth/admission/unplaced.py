@@ -5,12 +5,11 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import TABLE
-from ..errors import did_you_mean
+from ..errors import meant_value
 from ..kube.paths import Path
 from ..kube.pod import containers
 from ..kube.quantity import is_some
 from ..kube.unchecked import mapping_at
-from ..words import named
 from .description import describe
 from .snapshot import Snapshot
 
@@ -51,8 +50,7 @@ def _unselected(pod: dict[str, Any], snapshot: Snapshot) -> tuple[Path, str]:
     for key, value in mapping_at(pod, "spec", "nodeSelector").items():
         known = snapshot.topology.values_of(key)
         if known and value not in known:
-            meant = did_you_mean(str(value), known) or f"; they have {named(known)}"
-            return ("spec", "nodeSelector", key), f"no known node has {value}{meant}"
+            return ("spec", "nodeSelector", key), f"no known node has {value}{meant_value(str(value), known)}"
     selects = next((key for key in ("nodeSelector", "affinity") if mapping_at(pod, "spec", key)), "")
     return (
         tuple(filter(None, ("spec", selects))),

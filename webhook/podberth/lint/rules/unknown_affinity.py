@@ -22,10 +22,9 @@ Good:
 """
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
 from ...cel.tree import Entries, Literal, plain
-from ...errors import Problem
+from ...errors import Problem, meant_value
 from ...kube.selector import node_selector_matches
 from ...topology.node import Node
 from ..findings import Library
@@ -74,15 +73,6 @@ def _unmet(name: str, requirement: object, nodes: Sequence[Node]) -> str:
     term = {"matchExpressions": [requirement]}
     if any(node_selector_matches([term], node.labels, {}) for node in nodes):
         return ""
-    return f"no known node has such a {name}{_meant(requirement, found)}"
-
-
-def _meant(requirement: object, found: Sequence[str]) -> str:
     values = requirement.get("values") if isinstance(requirement, dict) else None
-    # The common mistake is a part of the value, such as H100 for NVIDIA-H100-80GB-HBM3
-    near = [
-        each
-        for value in (values if isinstance(values, list) else [])
-        for each in (*(name for name in found if str(value) in name), *get_close_matches(str(value), found, n=1))
-    ]
-    return f"; did you mean {near[0]}?" if near else f"; they have {', '.join(found[:3])}"
+    wanted = next((str(value) for value in values), "") if isinstance(values, list) else ""
+    return f"no known node has such a {name}{meant_value(wanted, found)}"
