@@ -1,4 +1,4 @@
-"""Wrong groups of several roles, and minimums of more systems; ``WRONG`` has these and those of ``group_scenes``."""
+"""Wrong groups of several roles, and minimums of more systems; ``WRONG`` has these and those of ``one_role_groups``."""
 
 from group_scenes import (
     CPU,
@@ -10,13 +10,13 @@ from group_scenes import (
     LEAST,
     PARTS,
     RACK,
-    SCENES,
     Scene,
     job,
     kubeflow,
     role,
     together,
 )
+from one_role_groups import SCENES
 
 ONE_GPU = GPU.replace("gpu: 8", "gpu: 1")
 
