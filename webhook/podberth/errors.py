@@ -18,11 +18,7 @@ Verdicts (a denial, a finding) are values and never exceptions. An exception is 
 Callers classify a fault by its type, never by its message, and chain the cause with ``from``.
 """
 
-import re
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-
-from .words import named
 
 
 class PodberthError(Exception):
@@ -51,25 +47,6 @@ class Problem:
     def __str__(self) -> str:
         """Return the problem in the form that editors recognize: ``file:line:column where: message``."""
         return f"{self.place} {self.where}: {self.message}" if self.where else f"{self.place}: {self.message}"
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" with the known name that is most similar to ``name``; empty if none is similar."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only a message about a mistake needs it
-
-    every = list(known)
-    near = [each for each in every if each.lower() == name.lower()] or get_close_matches(name, every, n=1)
-    return f"; did you mean {near[0]}?" if near and near[0] != name else ""
-
-
-def meant_value(wanted: str, known: Collection[str]) -> str:
-    """Return what to write for the value ``wanted`` of a label: "; did you mean X?", or else "; they have X, Y".
-
-    ``known`` are the values that nodes have. The common mistake is a part of one: H100 for NVIDIA-H100-80GB-HBM3.
-    """
-    part = re.compile(rf"(?<![^\W_]){re.escape(wanted)}(?![^\W_])", re.IGNORECASE)
-    whole = next((each for each in sorted(known) if wanted and part.search(each)), "")
-    return f"; did you mean {whole}?" if whole else did_you_mean(wanted, known) or f"; they have {named(sorted(known))}"
 
 
 class PolicyError(PodberthError):

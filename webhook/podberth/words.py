@@ -1,6 +1,7 @@
-"""Functions that write text for people: numbers with a noun, durations, and lists of names."""
+"""Functions that write text for people: numbers with a noun, durations, lists of names, and the value that is meant."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 MOST_NAMED: Final = 3
@@ -12,6 +13,25 @@ def named(names: Iterable[str]) -> str:
     every = list(names)
     left = len(every) - MOST_NAMED
     return ", ".join(every[:MOST_NAMED]) + (f" and {left:,} more" if left > 0 else "")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean X?" with the known name that is most similar to ``name``; empty if none is similar."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a message about a mistake needs it
+
+    every = list(known)
+    near = [each for each in every if each.lower() == name.lower()] or get_close_matches(name, every, n=1)
+    return f"; did you mean {near[0]}?" if near and near[0] != name else ""
+
+
+def meant_value(wanted: str, known: Collection[str]) -> str:
+    """Return what to write for the value ``wanted`` of a label: "; did you mean X?", or else "; they have X, Y".
+
+    ``known`` are the values that nodes have. The common mistake is a part of one: H100 for NVIDIA-H100-80GB-HBM3.
+    """
+    part = re.compile(rf"(?<![^\W_]){re.escape(wanted)}(?![^\W_])", re.IGNORECASE)
+    whole = next((each for each in sorted(known) if wanted and part.search(each)), "")
+    return f"; did you mean {whole}?" if whole else did_you_mean(wanted, known) or f"; they have {named(sorted(known))}"
 
 
 def counted(number: int, what: str) -> str:

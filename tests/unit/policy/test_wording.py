@@ -3,10 +3,10 @@ from typing import Annotated
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from podberth.errors import did_you_mean
 from podberth.kube.paths import Path
 from podberth.kube.shape import shown
 from podberth.policy.wording import MOST_EXPLAINED, explain, fields_at
+from podberth.words import did_you_mean
 
 
 class Inner(BaseModel):

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import TABLE
-from ..errors import meant_value
 from ..kube.paths import Path
 from ..kube.pod import containers
 from ..kube.quantity import is_some
 from ..kube.unchecked import mapping_at
+from ..words import meant_value
 from .description import describe
 from .snapshot import Snapshot
 

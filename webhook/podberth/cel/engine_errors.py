@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import BudgetError, EvaluationError, UndecidedError, did_you_mean
+from ..errors import BudgetError, EvaluationError, UndecidedError
+from ..words import did_you_mean
 from . import mistakes
 from .libraries.authz import UNJUDGED
 from .libraries.native import NAMES

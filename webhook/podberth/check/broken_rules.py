@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from ..errors import did_you_mean
 from ..kinds.forms import find
 from ..kube.object_names import MAX_LABEL, is_label, is_subdomain
 from ..kube.paths import Path
@@ -24,6 +23,7 @@ from ..kube.schema import PodSchema, workload_type
 from ..kube.shape import shown
 from ..kube.unchecked import mapping_at, text_at
 from ..kube.walk import values
+from ..words import did_you_mean
 from ..workload.projection import place_of
 from ..workload.templates import Template, objects_in
 from .numbers import QUANTITY_HOLDERS, holds_placeholder, is_filled_in_later, is_placeholder

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import recognise
-from ..errors import did_you_mean
 from ..kinds import forms
 from ..kinds.crd_fields import crd_fields
 from ..kube import shape
@@ -12,6 +11,7 @@ from ..kube.paths import Path
 from ..kube.schema import Definitions, Schema
 from ..kube.unknown_fields import Typed, unknown_fields
 from ..kube.walk import values
+from ..words import did_you_mean
 from ..workload.kinds import is_known, kinds_of, row_for
 from .misspelt_fields import misspelt_fields
 from .numbers import QUANTITY_HOLDERS

@@ -21,7 +21,7 @@ from ..check.broken_rules import refusals
 from ..check.result import by_namespace
 from ..check.sources import of_documents
 from ..check.surroundings import assumed, surroundings, with_assumed, within
-from ..errors import PolicyError, Problem, ReviewError, UsageError, did_you_mean
+from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..files.library import ALONE, SHIPPED, folders, own, served
 from ..files.loading import read_policy_texts
 from ..files.manifests import STDIN, read_manifest
@@ -34,6 +34,7 @@ from ..kube.unchecked import text_at
 from ..native.documents import Located, is_native, others_of
 from ..native.judge import NativeJudge, Surroundings
 from ..policy.parse import ParsedPolicies, parse_policies
+from ..words import did_you_mean
 from ..workload.templates import Template, templates
 from .access import SUGGESTED, add_cluster_files, add_output, add_requester, cluster_files_of, requester_of
 from .exitcodes import ExitCode

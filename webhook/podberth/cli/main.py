@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
 from .. import __version__
-from ..errors import PodberthError, did_you_mean
+from ..errors import PodberthError
+from ..words import did_you_mean
 from .exitcodes import ExitCode, code_of
 from .output import talk
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..facts.object_kinds import Document
 from ..files.loading import read_topology, read_topology_with_holdings
 from ..topology.holdings import Holdings
 from ..topology.shape_labels import mig_strategy
 from ..topology.shapes import SHAPES, simulate
+from ..words import did_you_mean
 from .access import SUGGESTED
 
 _MOST: Final = 10_000

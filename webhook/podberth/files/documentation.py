@@ -8,7 +8,8 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Final, NamedTuple
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError
+from ..words import did_you_mean
 from .reading import read_text_in_time, reason_of
 
 # A wheel has the pages inside the package; a checkout, from which an editable install runs, has them at its root.

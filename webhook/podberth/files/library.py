@@ -12,9 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from ..errors import PolicyError, UsageError, did_you_mean
+from ..errors import PolicyError, UsageError
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
+from ..words import did_you_mean
 from . import documentation
 from .loading import SUFFIXES
 from .reading import MAX_POLICY_BYTES, read_in_time, read_text_in_time, reason_of

@@ -6,7 +6,7 @@ Only types and the existence of fields are checked; the API server decides wheth
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ..errors import did_you_mean
+from ..words import did_you_mean
 from .schema import POD, PodSchema, Schema
 from .shape import shown
 

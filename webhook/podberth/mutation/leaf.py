@@ -8,8 +8,9 @@ EvaluationError with the name of the field, the value that it has, and the value
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from ..errors import EvaluationError, did_you_mean
+from ..errors import EvaluationError
 from ..kube.object_names import MAX_LABEL, is_label_value, is_subdomain
+from ..words import did_you_mean
 
 _LONGEST_KEY: Final = 80
 """The length at which an unknown key is compared with the known ones; no field of Kubernetes has half as many."""

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError
 from ..kube.shape import kind_of
+from ..words import did_you_mean
 
 VERSION: Final = 1
 """The version of the file; it grows with an incompatible change."""

@@ -12,8 +12,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..cel.cost import MAX_MICROSECONDS, too_expensive
 from ..cel.engine import CompileError, Environment, Expression, Late, Room, Want
-from ..errors import Problem, did_you_mean
+from ..errors import Problem
 from ..kube.paths import Path
+from ..words import did_you_mean
 from .compile import LATE
 from .exception_model import GPUPolicyException, rfc3339
 from .parse import ParsedException

@@ -12,13 +12,14 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 
 from ..cel.compile_limits import MAX_DEPTH, MAX_TEXT_BYTES
-from ..errors import Problem, did_you_mean
+from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.paths import Path
 from ..kube.positions import Positions, render_path
 from ..kube.shape import shown
 from ..kube.unchecked import text
 from ..wellknown import API_VERSION, EXCEPTION_KIND, NAMESPACED_KIND, POLICY_KIND
+from ..words import did_you_mean
 from .exception_model import GPUPolicyException
 from .model import GPUPolicy
 from .namespaced_model import NamespacedGPUPolicy

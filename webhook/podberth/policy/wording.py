@@ -10,10 +10,9 @@ from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from ..errors import did_you_mean
 from ..kube.paths import Path
 from ..kube.shape import shown
-from ..words import counted, listed
+from ..words import counted, did_you_mean, listed
 
 FieldProblem: TypeAlias = tuple[Path, bool, str]
 """The path of the problem, whether the key at the path is wrong (False: the value is wrong), and the message."""

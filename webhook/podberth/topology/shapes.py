@@ -10,7 +10,8 @@ from uuid import NAMESPACE_DNS, uuid5
 
 from ..devices import mig, mig_placement
 from ..devices.mig_tables import MigTable
-from ..errors import TopologyError, did_you_mean
+from ..errors import TopologyError
+from ..words import did_you_mean
 from .codec import encode_topology
 from .node import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
 from .shape_labels import cloud_labels, mig_strategy, platform_labels, vendor_labels

@@ -24,9 +24,10 @@ from ...cel.tree import Call, Items, Literal, Tree
 from ...devices import mig
 from ...devices.mig_tables import TABLES
 from ...devices.resources import COUNTED_KINDS, DEVICE_CLASSES, TABLE
-from ...errors import Problem, did_you_mean
+from ...errors import Problem
 from ...kube.paths import ELEMENT, FieldPath
 from ...kube.schema import PodSchema
+from ...words import did_you_mean
 from ...workload.gpus import Kind
 from ...workload.memberships import MEMBERSHIPS
 from ...workload.systems import PLAIN, SYSTEMS

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias, get_args
 
 from ...cel.engine import ReviewContext
 from ...cel.tree import Call, Entries, Items, Literal, Loop, Tree
-from ...errors import EvaluationError, Problem, did_you_mean
+from ...errors import EvaluationError, Problem
 from ...kube.json_patch import PatchError, Verb, steps_of
 from ...kube.patch import Draft
 from ...kube.schema import PodSchema
@@ -30,6 +30,7 @@ from ...mutation.concern import Surroundings
 from ...mutation.membership import NOTHING_KNOWN
 from ...topology.index import TopologyIndex
 from ...topology.need import Need
+from ...words import did_you_mean
 from ..findings import Library, LintedMutation
 
 _Shape: TypeAlias = "Mapping[str, frozenset[str] | _Shape | None]"

@@ -32,10 +32,11 @@ Good:
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...errors import Problem, did_you_mean
+from ...errors import Problem
 from ...kube.paths import Path
 from ...kube.unchecked import mapping_at, text_at
 from ...native.documents import Located, identity_of
+from ...words import did_you_mean
 from ..findings import Library
 
 _NAME: Final[Path] = ("metadata", "name")

@@ -24,9 +24,10 @@ Good:
 from collections.abc import Iterator, Sequence
 
 from ...cel.tree import Entries, Literal, plain
-from ...errors import Problem, meant_value
+from ...errors import Problem
 from ...kube.selector import node_selector_matches
 from ...topology.node import Node
+from ...words import meant_value
 from ..findings import Library
 
 _WANT_THE_LABEL = frozenset({"In", "Exists", "Gt", "Lt"})

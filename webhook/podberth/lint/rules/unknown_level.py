@@ -18,7 +18,8 @@ Good:
 from collections.abc import Iterable, Iterator
 
 from ...cel.tree import Call, Literal, Tree
-from ...errors import Problem, did_you_mean
+from ...errors import Problem
+from ...words import did_you_mean
 from ..findings import Library
 
 

@@ -17,7 +17,8 @@ Good:
 from collections.abc import Iterator
 
 from ...cel.tree import Entries, Literal
-from ...errors import Problem, did_you_mean
+from ...errors import Problem
+from ...words import did_you_mean
 from ..findings import Library
 
 
