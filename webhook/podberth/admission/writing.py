@@ -208,7 +208,7 @@ class Writing:
         if not reason:
             self._left_out(policy, asked, f"{self.under.description.gang.system} places this pod's group")
         elif self._would_matter(asked, step):
-            step.note(policy, "skip", reason)
+            step.note(policy, "note" if asked.leaves.get("mode") == "preferred" else "skip", reason)
 
     def _left_out(self, policy: CompiledPolicy, asked: Asked, why: str) -> None:
         """Report why a mutation writes nothing to who watches the decision; the user gets no warning."""

@@ -53,7 +53,7 @@ from .unknown_kinds import why_without_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
 """The actions of decisions that are reported as warnings. A mutation is reported as a change instead."""
-_FINDINGS: Final = _WARNINGS | {"deny", "audit"}
+_FINDINGS: Final = _WARNINGS | {"deny", "audit", "note"}
 _NO_CONTAINERS: Final = (
     "this template has no containers (it is a patch, or its operator adds them), so nothing of it is checked"
 )
@@ -409,7 +409,12 @@ class _Object:
                 denials=tuple(each for each in found if each.action == "deny"),
                 warnings=tuple(dict.fromkeys(warned)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
-                notes=(*notes, *first.said.notes, *dict.fromkeys(excepted)),
+                notes=(
+                    *notes,
+                    *first.said.notes,
+                    *dict.fromkeys(excepted),
+                    *(each for each in found if each.action == "note"),
+                ),
                 changes=changes,
                 wrote=() if decided.denied else (*first.wrote, *decided.wrote),
                 held_back=decided.held_back,
