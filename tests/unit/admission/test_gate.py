@@ -115,7 +115,7 @@ def member(owner: dict[str, Any], **fields: Any) -> tuple[dict[str, Any], Any]:
 TOGETHER = policy(
     "together",
     "  mutations:\n  - gang: {name: gang.name, size: gang.size}\n"
-    "  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: preferred}",
+    "  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: required}",
 )
 
 
@@ -240,7 +240,7 @@ def test_affinity_is_left_to_whoever_places_the_group(system: dict[str, Any]) ->
     assert "places this pod's group" in outcome.decisions[0].message
 
 
-NEAR = policy("near", "  mutations:\n  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: preferred}")
+NEAR = policy("near", "  mutations:\n  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: required}")
 CHOSEN = policy(
     "chosen",
     "  mutations:\n  - nodeAffinity: {required: \"[{'matchExpressions': [{'key': 'a', 'operator': 'Exists'}]}]\"}",

@@ -19,7 +19,7 @@ JSON = dict[str, Any]
 SLURM = GroupSystem("slurm-bridge", {"matchLabels": {"example.com/slurm": "managed"}})
 NAMED = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "slurm"]}
 YUNIKORN = GroupSystem("yunikorn", {"matchExpressions": [NAMED]})
-DRAWS = policy("draws", "  mutations:\n  - topology: {level: \"'rack'\", mode: preferred}")
+DRAWS = policy("draws", "  mutations:\n  - topology: {level: \"'rack'\", mode: required}")
 NAMESPACES = [
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
     for name, labels in (("slurm", {"example.com/slurm": "managed"}), ("team", {}))

@@ -88,7 +88,7 @@ def test_a_template_of_a_wrong_shape_is_named_by_its_place() -> None:
 
 # ---- what a group system is asked for elsewhere (docs/rules.md, rule 2) ----------------------------------------------
 
-_LEVEL = policy("near", "  mutations:\n  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: preferred}")
+_LEVEL = policy("near", "  mutations:\n  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: required}")
 _OF_SYSTEM: dict[str, JSON] = {
     "native": gpu_pod(8, schedulingGroup={"podGroupName": "g"}),
     "volcano": gpu_pod(8, schedulerName="volcano"),

@@ -227,5 +227,5 @@ spec:
 
 
 def test_what_keeps_several_policies_from_writing_is_said_once() -> None:
-    said = [each for result in checked(DOMAIN, by=shipped_over("mixed")).results for each in result.warnings]
+    said = [each for result in checked(DOMAIN, by=shipped_over("mixed")).results for each in result.notes]
     assert [each.policy for each in said if "kai places" in each.message] == ["multi-node-nvlink"]

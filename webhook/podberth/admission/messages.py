@@ -14,8 +14,9 @@ MAX_LINE = 256
 MAX_TOTAL = 2048
 _MOST_READ = 4 * MAX_LINE
 """How many characters of a text are read for a line; a message of a policy may have 5 KiB of blanks."""
-_SILENT = frozenset({"mutate", "except"})
-"""The actions whose decisions get no own warning: all mutations share one warning, and exceptions are in the audit log.
+_SILENT = frozenset({"mutate", "except", "note"})
+"""The actions whose decisions get no own warning: all mutations share one warning, exceptions are in the audit log, and
+``podberth check`` has the notes.
 """
 _RANKS = ("error", "conflict")
 """The actions of decisions whose warnings come first in the answer of /mutate, in this order."""

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from ..kube.patch import Patch
 
-Action: TypeAlias = Literal["mutate", "restore", "skip", "conflict", "deny", "warn", "audit", "error", "except"]
+Action: TypeAlias = Literal["mutate", "restore", "skip", "conflict", "deny", "warn", "audit", "error", "except", "note"]
 Verdict: TypeAlias = Literal["allowed", "mutated", "denied"]
 
 
@@ -16,7 +16,8 @@ class Decision:
 
     The action "conflict" means that an earlier policy wrote another value, which is kept. The action "error" means that
     the policy failed on the pod, and the policy's failurePolicy Ignore admits the pod. The action "except" means that
-    the policy was not evaluated, because of the GPUPolicyException with the name ``exception``.
+    the policy was not evaluated, because of the GPUPolicyException with the name ``exception``. The action "note" means
+    that the pod's group system has to be asked for a preference: ``podberth check`` has a note, and nobody is warned.
     """
 
     policy: str

@@ -101,7 +101,7 @@ def _lines(made: Sequence[tuple[str, Sequence[Decision]]]) -> Iterator[tuple[Act
     """Yield each warning about pod templates with its action; a decision on several templates is one warning."""
     said: dict[tuple[Decision, ...], list[str]] = {}
     for place, items in made:
-        plain = [replace(item, fault=False) for item in items if item.action != "audit"]
+        plain = [replace(item, fault=False) for item in items if item.action not in ("audit", "note")]
         changed = tuple(item for item in plain if item.action == "mutate")
         each_alone = [(item,) for item in plain if item.action != "mutate"]
         for key in dict.fromkeys([*each_alone, *([changed] if changed else ())]):

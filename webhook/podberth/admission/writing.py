@@ -206,13 +206,13 @@ class Writing:
     def _refused(self, policy: CompiledPolicy, asked: Asked, step: _Step, reason: str) -> None:
         """Add the decision about a mutation that ``gate.refusal`` refuses for a reason, which may be empty.
 
-        A mutation that decides placement gets the reason alone. Any other also gets what it would have written; it gets
-        no decision if it would have written nothing.
+        A mutation that decides placement gets the reason alone, as a note if it only prefers a place. Any other also
+        gets what it would have written; it gets no decision if it would have written nothing.
         """
         if not reason:
             self._left_out(policy, asked, f"{self.under.description.gang.system} places this pod's group")
         elif pipeline.CONCERNS[asked.mutation.concern].decides == "placement":
-            step.note(policy, "skip", reason)
+            step.note(policy, "note" if asked.leaves.get("mode") == "preferred" else "skip", reason)
         else:
             proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
             change = self._build(step.draft.fork(), proposal)

@@ -21,6 +21,8 @@ RECORD: Final = ("podberth", "its record of the policies' changes")
 """The (policy, reason) of the change by which podberth records on the pod what policies have changed."""
 # The limit for a list in a message: placeholders of a document, their lines, the places of its pods
 _MOST_NAMED: Final = 5
+_LEFT: Final = frozenset({"skip", "note"})
+"""The actions of mutations that are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +63,9 @@ def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the findings; of skipped mutations with equal messages at one line, only the first."""
     said: set[tuple[str, int]] = set()
     for each in found:
-        if each.action != "skip" or (each.message, each.line) not in said:
+        if each.action not in _LEFT or (each.message, each.line) not in said:
             yield each
-        if each.action == "skip":
+        if each.action in _LEFT:
             said.add((each.message, each.line))
 
 

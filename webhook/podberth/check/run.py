@@ -53,7 +53,7 @@ from .unknown_kinds import why_without_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
 """The actions of decisions that are reported as warnings. A mutation is reported as a change instead."""
-_FINDINGS: Final = _WARNINGS | {"deny", "audit"}
+_FINDINGS: Final = _WARNINGS | {"deny", "audit", "note"}
 _NO_CONTAINERS: Final = (
     "this template has no containers (it is a patch, or its operator adds them), so nothing of it is checked"
 )
@@ -394,6 +394,7 @@ class _Object:
             skips_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each))
         )
         changes, notes = self._changes(template, decided)
+        notes += tuple(each for each in found if each.action == "note")
         excepted = [
             self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
         ]
