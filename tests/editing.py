@@ -73,9 +73,9 @@ def labels(marked: str, *beside: tuple[str, str], is_suite: bool = False, good: 
     return [each.label for each in completed(marked, *beside, is_suite=is_suite, good=good).items]
 
 
-def hovered(marked: str, *beside: tuple[str, str]) -> str:
+def hovered(marked: str, *beside: tuple[str, str], is_suite: bool = False) -> str:
     """Return the explanation of the marked place; empty if there is none."""
-    found = explain(question(marked, *beside))
+    found = explain(question(marked, *beside, is_suite=is_suite))
     return "" if found is None else found.text
 
 

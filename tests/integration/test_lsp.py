@@ -201,10 +201,12 @@ def test_fields_of_the_pod_are_completed_and_explained_in_an_expression(play: Ca
         offered = await editor.asked("textDocument/completion", "policy.yaml", where)
         details = {each["label"]: each["detail"] for each in offered["items"]}
         assert details["hostNetwork"] == "bool"
+        explained = {each["label"]: each.get("documentation", {}).get("value") for each in offered["items"]}
+        assert explained["hostNetwork"].startswith("true: the pod has the network of the node")
         _, where = position(POLICY.replace("variables.nodes.exist", "object.spec.host^Network"))
         await editor.change("policy.yaml", POLICY.replace("variables.nodes.exist", "object.spec.hostNetwork"))
         hover = await editor.asked("textDocument/hover", "policy.yaml", where)
-        assert "`PodSpec.hostNetwork`: `bool`" in hover["contents"]["value"]
+        assert "`PodSpec.hostNetwork`: `bool`\n\ntrue: the pod has the network" in hover["contents"]["value"]
 
     play(script)
 

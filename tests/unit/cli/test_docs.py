@@ -18,6 +18,10 @@ def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
+def places(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    return [line.split()[0] for line in printed(capsys, "--search", *words).splitlines()]
+
+
 def test_without_a_name_it_prints_the_map(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys) == (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
 
@@ -74,7 +78,7 @@ def test_a_section_that_is_like_none_has_no_nearest(capsys: pytest.CaptureFixtur
 def test_a_search_lists_the_sections_with_all_words_titles_first(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = printed(capsys, "--search", "Let through").splitlines()
+    found = places(capsys, "Let through")
     assert found[0] == "status#let-through"
     for each in found[5:]:  # the best few need not have all
         text = each + printed(capsys, each).lower()
@@ -95,12 +99,12 @@ def test_a_search_lists_the_sections_with_all_words_titles_first(
 def test_a_search_puts_the_shortest_title_with_most_of_the_words_first(
     words: str, best: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert printed(capsys, "--search", words).splitlines()[0] == best
+    assert places(capsys, words)[0] == best
 
 
 def test_a_search_takes_other_forms_of_a_word(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "operating#tls" in printed(capsys, "--search", "rotate certificates by hand").splitlines()
-    assert printed(capsys, "--search", "exempted", "namespaces").splitlines()[0] == "install#exempt-a-namespace"
+    assert "operating#tls" in places(capsys, "rotate certificates by hand")
+    assert places(capsys, "exempted", "namespaces")[0] == "install#exempt-a-namespace"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +132,28 @@ def test_a_search_takes_other_forms_of_a_word(capsys: pytest.CaptureFixture[str]
 def test_a_question_is_answered_in_the_first_three_sections(
     question: str, answer: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert answer in printed(capsys, "--search", *question.split()).splitlines()[:3]
+    assert answer in places(capsys, *question.split())[:3]
+
+
+@pytest.mark.parametrize(
+    ("place", "hit"),
+    [
+        ("status#let-through", "Let through: While podberth is away"),
+        ("recipes#default-queue", "default-queue: A bare pod of a namespace with a Kueue queue gets a warning"),
+        ("policies/kai#before-and-after", "Before and after: In a namespace that names a queue"),
+        ("policies/kai#every-case-of-its-tests", "Every case of its tests"),
+        ("cel#sets", "Sets"),
+    ],
+)
+def test_a_hit_has_its_title_and_the_words_behind_it(
+    place: str, hit: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
+    lines = printed(capsys, "--search", re.sub(r"[-/#]", " ", place)).splitlines()
+    [found] = [line for line in lines if line.split()[0] == place]
+    assert found.split(None, 1)[1].startswith(hit)
+    assert {line[:2].isspace() for line in lines} == {False}
+    assert max(map(len, lines)) <= 140
 
 
 def test_without_a_section_that_has_all_words_a_search_lists_a_few_with_the_rarest(
@@ -136,7 +161,7 @@ def test_without_a_section_that_has_all_words_a_search_lists_a_few_with_the_rare
 ) -> None:
     assert main(["docs", "--search", "qqqq of a helm chart"]) == 0
     printed_, said = capsys.readouterr()
-    found = printed_.splitlines()
+    found = [line.split()[0] for line in printed_.splitlines()]
     assert 1 < len(found) <= 5
     assert all(re.search(r"\bhelm(.|\n)*\bchart", printed(capsys, each).lower()) for each in found[:1]), found
     assert "no section has all of the words; these have the rarest of them" in said

@@ -13,7 +13,14 @@ POLICY = f"{HEAD}  variables:\n  - name: nodes\n    expression: topology.nodes(g
         (f"{HEAD}  ord^er: 1\n", "The place among all policies"),
         (f"{HEAD}  failurePolicy: Ig^nore\n", "The effect of an error"),
         (f"{POLICY}gpu.memory^MiB > 1", "`Gpu.memoryMiB`: `int`\n\nMiB of GPU memory"),
-        (f"{POLICY}object.sp^ec.nodeName == ''", "`Pod.spec`: `PodSpec`"),
+        (f"{POLICY}object.sp^ec.nodeName == ''", "`Pod.spec`: `PodSpec`\n\nwhat the pod wants"),
+        (
+            f"{POLICY}object.spec.containers[0].reso^urces.limits",
+            "`Container.resources`: `ResourceRequirements`\n\nwhat",
+        ),
+        (f"{POLICY}object.spec.containers.all(c, c.resources.lim^its", "accelerators must stand here"),
+        (f"{POLICY}object.spec.?nodeSel^ector.orValue({{}})", "labels that a node must have"),
+        (f"{POLICY}object.spec.dns^Policy == ''", "`PodSpec.dnsPolicy`: `string`"),
         (f"{POLICY}g^pu.count > 1", "`gpu`: `Gpu`\n\nthe accelerators that the pod asks for"),
         (f"{POLICY}variables.no^des.exist", "`variables.nodes`: `Nodes`\n\n```cel\ntopology.nodes(gpu)"),
         (f"{POLICY}variables.nodes.ex^ist", "`Nodes.exist`: `bool`\n\nany node fits"),
@@ -27,6 +34,13 @@ POLICY = f"{HEAD}  variables:\n  - name: nodes\n    expression: topology.nodes(g
 )
 def test_a_name_has_its_type_and_the_sentence_of_the_manual(marked: str, text: str) -> None:
     assert text in hovered(marked)
+
+
+def test_a_field_of_a_pod_of_a_suite_has_its_sentence() -> None:
+    pod = "cases:\n- pod:\n    spec:\n      tolerations:\n      - {FIELD: Exists}\n"
+    assert hovered(pod.replace("FIELD", "oper^ator"), is_suite=True).startswith("`operator`: `string`\n\n`Exists`: any")
+    assert hovered(pod.replace("FIELD", "oper^ater"), is_suite=True) == ""
+    assert "in spite of which" in hovered(pod.replace("tolerations", "tolera^tions"), is_suite=True)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ _MOST_FOUND: Final = 5
 """The most sections that a message names."""
 _LINK: Final = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 """A relative link in Markdown: the path, and the anchor behind it."""
+_WHOLE_LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _LAST: Final = ("adr/", "precision", MAP)
 """How the names of pages begin that a search puts last: those for contributors, and the map, which has no answers."""
 _UNSAID: Final = frozenset(
@@ -45,27 +46,39 @@ _SAME: Final = (
 _QUESTION: Final = re.compile(r"^\| (?P<question>.+?) \| (?P<answers>.+) \|$", re.MULTILINE)
 """A row of the map."""
 _HEADING: Final = re.compile(r"(#+) (.+)")
+_NO_PROSE: Final = re.compile(r"^```(?s:.*?)^```$|^(?:\||<!--| {4}|\*For |Next: |\[[^]]*\]\([^)]*\)$).*$", re.MULTILINE)
+"""A block of code, a row of a table, a comment, a lone link, or a line on whom a page is for and which is next."""
+_DESCRIPTION: Final = re.compile(r"^  description: (.+)$", re.MULTILINE)
 _WHOLE_TITLE: Final = 0.3
 """How much better a section counts if the words are its whole title."""
 _ENDING: Final = re.compile(r"(?<=\w{4})(ies|es|s|e|y|ing|ed)$", re.IGNORECASE)
 """The end of a word that other forms of it may lack."""
 
 
-class Found(NamedTuple):
-    """The sections that a search found, the best first."""
+class Section(NamedTuple):
+    """A section of a page, without the sections below it."""
 
-    places: list[str]
-    """PAGE#SECTION."""
-    complete: bool
-    """Whether a section has all the words."""
-
-
-class _Section(NamedTuple):
     place: str
+    """PAGE, or PAGE#SECTION."""
     title: str
     context: str
     """The name of the page, and the questions of the map that the section answers."""
     text: str
+
+    @property
+    def opening(self) -> str:
+        """The first paragraph, or a policy's description, without marks of Markdown; empty if there is none."""
+        paragraphs = (" ".join(each.split()) for each in _NO_PROSE.sub("", self.text).split("\n\n"))
+        first = next(filter(None, (*paragraphs, *_DESCRIPTION.findall(self.text))), "")
+        return "" if first.startswith("- ") else _WHOLE_LINK.sub(r"\1", first).replace("**", "")
+
+
+class Found(NamedTuple):
+    """The sections that a search found, the best first."""
+
+    sections: list[Section]
+    complete: bool
+    """Whether a section has all the words."""
 
 
 def names() -> tuple[str, ...]:
@@ -114,9 +127,9 @@ def search(words: str) -> Found:
         titled = sum(bool(each.search(section.title)) for each in wanted)
         score *= 1 + _WHOLE_TITLE * titled / len(set(re.findall(r"\w+", section.title)))
         if score:
-            found.append((section.place.startswith(_LAST), -score, section.place, all(row)))
+            found.append((section.place.startswith(_LAST), -score, section, all(row)))
     best = enumerate(sorted(found))
-    return Found([place for at, (*_, place, whole) in best if whole or at < _MOST_FOUND], complete=everywhere)
+    return Found([section for at, (*_, section, whole) in best if whole or at < _MOST_FOUND], complete=everywhere)
 
 
 def _bare(word: str) -> str:
@@ -131,14 +144,14 @@ def _pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(forms)))})", re.IGNORECASE)
 
 
-def _fits(word: re.Pattern[str], section: _Section, usual: float) -> float:
+def _fits(word: re.Pattern[str], section: Section, usual: float) -> float:
     """Return how much a section is about a word, from 0 to 2; ``usual`` is the mean length of a section's text."""
     often = len(word.findall(section.text))
     in_text = often / (often + 0.5 + 0.7 * len(section.text) / usual)  # BM25's saturation: twice is not double
     return in_text + (1 if word.search(section.title) else 0.9 if word.search(section.context) else 0)
 
 
-def _sections() -> Iterator[_Section]:
+def _sections() -> Iterator[Section]:
     questions = _questions()
     for name in names():
         lines = _read(name).splitlines(keepends=True)
@@ -147,7 +160,7 @@ def _sections() -> Iterator[_Section]:
         for (start, level, title), end in zip(headings, ends, strict=True):
             place = name if level == 1 else f"{name}#{title}"
             context = " ".join((name, *questions.get(place, ())))
-            yield _Section(place, lines[start].lstrip("# "), context, "".join(lines[start + 1 : end]))
+            yield Section(place, lines[start].strip("# \n"), context, "".join(lines[start + 1 : end]))
 
 
 def _questions() -> dict[str, list[str]]:
@@ -223,10 +236,10 @@ def _places(wanted: str) -> str:
 def found_in(words: str, page: str = "") -> str:
     """Return the end of a message: the sections that have the words, those of ``page`` first; empty for none."""
     words = re.sub(r"[-/]", " ", words)
-    places, complete = search(words)
+    sections, complete = search(words)
     if not complete:
         return ""
-    found = sorted(places, key=lambda each: each.partition("#")[0] != page)
+    found = sorted((each.place for each in sections), key=lambda each: each.partition("#")[0] != page)
     left = len(found) - _MOST_FOUND
     more = f" and {left} more (podberth docs --search '{words}')" if left > 0 else ""
     return f"; read podberth docs {', '.join(found[:_MOST_FOUND])}{more}"

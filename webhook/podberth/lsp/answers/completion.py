@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
-from ...cel.types import DYN
+from ...cel.types import DYN, CelType
 from ...kube.paths import FieldPath, Path
 from ...kube.typed import MisfitError, type_at
 from ...kube.unchecked import mapping_at, text_at
@@ -81,8 +81,8 @@ def _items(question: Question) -> Iterator[Item]:
     if question.language is not None:
         mention = mention_at(cursor.value, cursor.offset)
         yield from _of_text(question, mention) if mention.in_text else names_at(question.language, mention)
-    elif question.document.is_suite and cursor.key is not None and (pod := _pod_path(cursor.path)) is not None:
-        yield from _pod_keys(question, pod, cursor.beside)
+    elif question.document.is_suite and cursor.key is not None and (pod := pod_path(cursor.path)) is not None:
+        yield from pod_keys(question, pod, cursor.beside)
     elif spot is None:
         return
     elif cursor.key is not None and spot.at(0) is None and (spot.model is not None or not spot.values):
@@ -139,7 +139,7 @@ def _values(question: Question, spot: Spot) -> Iterator[Item]:
             yield Item(name, "value", "a shipped policy", description)
 
 
-def _pod_path(path: Path) -> FieldPath | None:
+def pod_path(path: Path) -> FieldPath | None:
     """Return the path in the Pod of a path in a test suite; None if it leads into no Pod."""
     for pod in (("pod",), ("expect", "patched")):
         start = 2 + len(pod)
@@ -148,17 +148,19 @@ def _pod_path(path: Path) -> FieldPath | None:
     return None
 
 
-def _pod_keys(question: Question, path: FieldPath, present: frozenset[str]) -> Iterator[Item]:
+def pod_keys(question: Question, path: FieldPath, present: frozenset[str]) -> Iterator[Item]:
+    """Yield the fields of the object at a path of a Pod, but those that are ``present``."""
     schema = question.checkers.of_gpu.schema
     try:
         kind = type_at(schema, path)
     except MisfitError:
         return
+    owner = f"k8s.{kind.message.rpartition('.')[2]}"
     fields = schema.definitions[kind.message] if kind.kind == "message" else {}
     for name, each in fields.items():
         if name not in present:
             detail = each.message.rpartition(".")[2] if each.kind == "message" else each.kind
-            yield Item(name, "key", detail, insert=f"{name}: ")
+            yield Item(name, "key", detail, meaning_of_field(CelType(owner), name), f"{name}: ")
 
 
 def type_shown(spot: Spot) -> str:

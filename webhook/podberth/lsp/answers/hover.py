@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ...cel.types import CelType
-from .completion import fenced, sentence, type_shown
+from .completion import fenced, pod_keys, pod_path, sentence, type_shown
 from .document import Question
 from .expression import Mention, mention_at
 from .fields import spot_at
@@ -25,6 +25,9 @@ def explain(question: Question) -> Hover | None:
         return None
     if question.language is not None:
         text = _of_name(question.language, mention_at(cursor.value, cursor.offset))
+    elif question.document.is_suite and (path := pod_path(question.path)):
+        found = (each for each in pod_keys(question, path[:-1], frozenset()) if each.label == path[-1])
+        text = next((f"`{each.label}`: `{each.detail}`\n\n{each.meaning}".strip() for each in found), "")
     else:
         spot = spot_at(question.root, question.path)
         text = "" if spot is None or not spot.meaning else "\n\n".join(filter(None, (spot.meaning, type_shown(spot))))

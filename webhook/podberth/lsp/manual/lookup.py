@@ -25,6 +25,7 @@ from ...cel.libraries import (
 from ...cel.libraries.native import Macro
 from ...cel.typing import DECLARED, VARIABLES
 from . import library, variables
+from .pod_fields import MEANINGS
 from .variables import Manual
 
 _TO_STRING: Final = tuple(row for row in native.STRINGS if row.name == "string")
@@ -74,7 +75,7 @@ def element(spelled: str) -> str:
 @cache
 def fields() -> Mapping[tuple[str, str], str]:
     """Return the manual's sentence about each field, by (message type, name of the field)."""
-    found: dict[tuple[str, str], str] = {}
+    found = {(f"k8s.{kind}", name): each for kind, rows in MEANINGS.items() for name, each in rows.items()}
     for table in variables.FIELDS.values():
         for path, meaning in table.items():
             owner, _, name = path.rpartition(".")
