@@ -60,6 +60,15 @@ def changed(**changes: Any) -> dict[str, Any]:
         (changed(metadata__labels={"dgxc.nvidia.com/nvsentinel-state": "draining"}), "quarantined"),
         (changed(spec__taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]), "not ready"),
         (changed(spec__taints=[{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}]), "leaving"),
+        *(
+            (changed(spec__taints=[{"key": key, "effect": "NoExecute"}]), "not ready")
+            for key in (
+                "karpenter.sh/unregistered",
+                "node.cluster.x-k8s.io/uninitialized",
+                "node.cilium.io/agent-not-ready",
+                "ebs.csi.aws.com/agent-not-ready",
+            )
+        ),
         (changed(spec__taints=[{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]), ""),
     ],
 )

@@ -13,6 +13,7 @@ from podberth.kinds.dossiers import DOSSIERS
 from podberth.kube.unchecked import at
 from podberth.workload.gangs import Gang
 from podberth.workload.memberships import GROUPS, MEMBERSHIPS
+from podberth.workload.owners import LOOKED_UP, keep
 from presented import present
 
 JSON = dict[str, Any]
@@ -206,6 +207,23 @@ def test_a_kubeflow_job_is_a_gang_of_all_its_roles(kind: str, field: str) -> Non
     owner = workload("kubeflow.org/v1", kind, {field: {"Master": {}, "Worker": {"replicas": 3}}})
     found = gang(kubeflow_pod(kind, "worker", "1"), {"kf-uid": owner})
     assert found == Gang(known=True, name=f"{kind.lower()}-kf-uid", size=4, index=1, role="worker", source=kind)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "elastic"),
+    [
+        ("PyTorchJob", "pytorchReplicaSpecs", {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 8}}),
+        ("PaddleJob", "paddleReplicaSpecs", {"elasticPolicy": {}}),
+        ("TFJob", "tfReplicaSpecs", {"enableDynamicWorker": True}),
+    ],
+)
+def test_a_kubeflow_job_that_changes_its_workers_has_no_size(kind: str, field: str, elastic: JSON) -> None:
+    owner = workload("kubeflow.org/v1", kind, {field: {"Worker": {"replicas": 4}}, **elastic})
+    owner["metadata"]["uid"] = "kf-uid"
+    kept = keep(LOOKED_UP["kubeflow.org/v1", kind], owner)
+    assert kept is not None
+    found = gang(kubeflow_pod(kind, "worker", "1"), {"kf-uid": kept})
+    assert (found.known, found.size, found.sized_by_owner) == (True, 0, False)
 
 
 def test_an_mpi_launcher_belongs_to_its_workers_gang() -> None:

@@ -85,6 +85,8 @@ def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> Own
         spec={
             REPLICA_SPECS[kind]: {ELEMENT: {"replicas": None, "template": TEMPLATE_ASKS}},
             "launcherCreationPolicy": None,
+            "elasticPolicy": {},
+            "enableDynamicWorker": None,
         },
     )
 
@@ -121,6 +123,14 @@ def specs_of(job: object) -> Mapping[str, object]:
     return mapping_at(found)
 
 
+def is_elastic(job: object) -> bool:
+    """Return whether the number of a Kubeflow job's workers may change, so that the job starts with any number of them.
+
+    Source: kubeflow/training-operator pkg/apis/kubeflow.org/v1 ElasticPolicy, TFJobSpec.EnableDynamicWorker.
+    """
+    return at(job, "spec", "elasticPolicy") is not None or at(job, "spec", "enableDynamicWorker") is True
+
+
 def _minimums(job: Found) -> Iterator[tuple[Path, str]]:
     """Yield (path, message) for each minimum in a Kubeflow job that the job cannot reach.
 
@@ -144,8 +154,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
     In an elastic job, or a TFJob with dynamic workers, no pods have to start together.
     """
-    spec = mapping_at(gang.document, "spec")
-    if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
+    if is_elastic(gang.document):
         return none_of(gang.pods)
     start = all_of(gang.pods)
     return start.at_least(count(at(gang.document, *_MINIMUM)) or start.least)

@@ -167,7 +167,9 @@ reasons are in different classes.
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/: set by the node controller and the cloud controller,
 # and removed again. Then the cluster autoscaler's (cluster-autoscaler/utils/taints) and Karpenter's
-# (karpenter.sh/docs).
+# (karpenter.sh/docs). Then those of a node that starts, which Karpenter (sigs.k8s.io/karpenter pkg/apis/v1/taints.go),
+# Cluster API (kubernetes-sigs/cluster-api NodeUninitializedTaint), Cilium (docs.cilium.io, "Considerations on Node Pool
+# Taints") and aws-ebs-csi-driver (pkg/driver/constants.go) remove.
 PASSING_TAINTS: Mapping[str, Transient] = {
     "node.kubernetes.io/not-ready": "not ready",
     "node.kubernetes.io/unreachable": "not ready",
@@ -181,6 +183,10 @@ PASSING_TAINTS: Mapping[str, Transient] = {
     "node.kubernetes.io/out-of-service": "leaving",
     "ToBeDeletedByClusterAutoscaler": "leaving",
     "karpenter.sh/disrupted": "leaving",
+    "karpenter.sh/unregistered": "not ready",
+    "node.cluster.x-k8s.io/uninitialized": "not ready",
+    "node.cilium.io/agent-not-ready": "not ready",
+    "ebs.csi.aws.com/agent-not-ready": "not ready",
 }
 """Taints that show a temporary state of a node, each with the reason (``Transient``) that the taint stands for."""
 

@@ -15,6 +15,7 @@ from ..replica_specs import (
     REPLICA_GROUPS,
     REPLICA_SPECS,
     TRAINING,
+    is_elastic,
     replica_finished,
     replica_owner,
     replica_rules,
@@ -57,7 +58,8 @@ def _kubeflow(pod: Subject) -> Member:
 
 
 def _replica_specs(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    return tuple(map(role_of, specs_of(job).values()))
+    """Return the roles of a job; empty for an elastic job, whose size is unknown."""
+    return () if is_elastic(job) else tuple(map(role_of, specs_of(job).values()))
 
 
 DOSSIER: Final = Dossier(
@@ -80,7 +82,7 @@ DOSSIER: Final = Dossier(
             source="kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator "
             "pkg/apis/kubeflow/v2beta1/constants.go",
             read=_kubeflow,
-            size="the job: `replicas` of its replica specs",
+            size="the job: `replicas` of its replica specs, unless it is elastic",
             sized_by=tuple(REPLICA_SPECS),
             label=JOB_NAME,
             role_from="labels `training.kubeflow.org/replica-type`, `job-role`",
