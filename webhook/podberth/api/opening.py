@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ..errors import UsageError, without_extra
 from ..kube.api_path import ApiPath
-from .protocol import AnswerLimits, Timing
+from .protocol import JSON, AnswerLimits, Timing
 
 
 class Client(Protocol):
@@ -26,13 +26,18 @@ class Client(Protocol):
         method: str,
         path: ApiPath,
         document: object,
-        content_type: str = "application/json",
+        content_type: str = JSON,
         limits: AnswerLimits | None = None,
     ) -> bytes:
         """Send a document to create or change an object, and return the body of the answer."""
 
-    def stream(self, path: ApiPath, query: dict[str, str]) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Yield the body of the answer to a GET request in pieces, as the pieces arrive."""
+    def stream(
+        self, path: ApiPath, query: dict[str, str], accept: str = JSON
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Yield the body of the answer to a GET request in pieces, as the pieces arrive.
+
+        ``accept`` has the content types that the answer may have, the best first.
+        """
 
     async def reset(self) -> None:
         """Close the connections. The next request opens a new connection."""
