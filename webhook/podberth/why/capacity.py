@@ -8,7 +8,7 @@ from ..devices.mig import SHARED_SUFFIX
 from ..devices.resources import recognise
 from ..errors import did_you_mean
 from ..kube.amounts import POD_SLOTS, is_device, number, shown
-from ..topology.totals import share_of
+from ..topology.capability import share_of
 from ..words import counted, listed, named
 from .diagnosis import Diagnosis
 from .health import unhealthy
