@@ -37,4 +37,4 @@ def _value(kind: str, value: Any) -> Any:
         return {"seconds": int(datetime.fromisoformat(value).timestamp())}
     if kind not in TABLE:
         return value
-    return [_fields(kind, each) for each in value] if isinstance(value, list) else _fields(kind, value)
+    return _fields(kind, value) if isinstance(value, Mapping) else [_fields(kind, each) for each in value]
