@@ -58,7 +58,10 @@ TABLE: Final = {
     "Amounts": "string key = 1; Quantity value = 2",
     "Quantity": "string string = 1",
 }
-"""The declared fields of each message, from generated.proto of k8s.io/api and k8s.io/apimachinery (v0.37)."""
+"""The declared fields of each message, from generated.proto of k8s.io/api and k8s.io/apimachinery (v0.37).
+
+A field that a cause of ``podberth why`` reads of other pods belongs here.
+"""
 
 
 def _texts(entries: Iterable[Any]) -> dict[str, str]:
