@@ -1,5 +1,7 @@
 """What an answer needs of other pods is read of them, whatever field it is in."""
 
+import pytest
+
 from builders import container, gpu_container, gpu_pod, pod, sidecar
 from podberth.kube.amounts import requested
 from podberth.why.machines import machines
@@ -12,7 +14,7 @@ def test_all_that_a_pod_reserves_is_read() -> None:
     held = pod(
         gpu_container("main", 2),
         container("more", requests={"cpu": "500m"}),
-        init=[sidecar(limits={"memory": "64Mi"}), container("first", requests={"cpu": "3"})],
+        init=[sidecar(limits={"cpu": "1"}), container("first", requests={"cpu": "3"})],
         overhead={"cpu": "100m"},
         resources={"requests": {"memory": "4Gi"}},
     )
@@ -28,6 +30,23 @@ def test_the_priority_of_a_holder_and_how_long_it_holds_are_read() -> None:
     evidence = why(waiting(gpu_pod(1), SHORT), node("a"), pods=[other]).diagnosis.evidence
     assert "a: 0 of 8 nvidia.com/gpu free; held by default/h (8, 31 min)" in evidence
     assert "preemption: 1 pod of lower priority on a holds enough" in evidence
+
+
+def test_a_pod_with_gates_shows_no_scheduler() -> None:
+    gated = waiting(pod(name="other", schedulerName="volcano"), "gates", reason="SchedulingGated")
+    found = why(waiting(pod(schedulerName="volcano")), node("a"), pods=[gated])
+    assert found.diagnosis.title == "no scheduler named volcano is seen in this cluster"
+
+
+@pytest.mark.parametrize("space", ["default", "elsewhere"])
+def test_the_namespaces_of_anti_affinity_are_read(space: str) -> None:
+    key = "requiredDuringSchedulingIgnoredDuringExecution"
+    term = {"topologyKey": "rack", "labelSelector": {}, "namespaces": [space]}
+    there = placed(pod(name="other", affinity={"podAntiAffinity": {key: [term]}}), "a")
+    there["metadata"]["namespace"] = "third"
+    asked = waiting(pod(), f"{NO_NODE}1 node(s) didn't match pod anti-affinity rules.")
+    found = why(asked, node("a", labels={"rack": "r"}), pods=[there])
+    assert found.diagnosis.cause == ("neighbours" if space == "default" else "scheduler's word")
 
 
 def test_host_ports_of_different_protocols_and_anti_affinity_to_other_labels_keep_nobody_away() -> None:

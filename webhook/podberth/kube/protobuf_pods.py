@@ -52,7 +52,7 @@ TABLE: Final = {
     ),
     "PodSchedulingGroup": "string podGroupName = 1",
     "PodStatus": "repeated PodCondition conditions = 2; Time startTime = 7",
-    "PodCondition": "string type = 1; string status = 2; string reason = 5",
+    "PodCondition": "string type = 1; string reason = 5",
     # the entries of map<string, string> and of map<string, Quantity>
     "Texts": "string key = 1; string value = 2",
     "Amounts": "string key = 1; Quantity value = 2",
