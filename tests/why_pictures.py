@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from controlplane.kubelet import complete_node, gpu_node
+from podberth.kube.protobuf_pods import PodListReader
 from podberth.why.causes import answer, wanted
 from podberth.why.diagnosis import Answer
 from podberth.why.picture import ALL_PODS, NotRead, Picture, Ref
+from protobuf_answers import sent
 
 Document = dict[str, Any]
 
@@ -52,7 +54,9 @@ def picture(pod: Document | None, *nodes: Document, pods: Sequence[Document] = (
         nodes=nodes,
         **fields,
     )
-    known: dict[Ref, Any] = {ALL_PODS: {"items": list(pods)}, **found.read}
+    # A cause finds what it reads of other pods only if podberth's table declares it.
+    listed = PodListReader().feed(sent("PodList", {"items": pods}))
+    known: dict[Ref, Any] = {ALL_PODS: {"items": listed}, **found.read}
     for _ in range(4):
         seen = Picture(**{**vars_of(found), "read": known})
         known |= {ref: None if ref.name else {"items": []} for ref in wanted(seen)}

@@ -21,6 +21,7 @@ from podberth.api.protocol import (
     refusal,
 )
 from podberth.errors import ClusterError
+from protobuf_answers import sent
 
 TIMING = Timing(first_wait_seconds=1, longest_wait_seconds=8, least_wait_seconds=0.1, settled_seconds=10)
 
@@ -143,6 +144,14 @@ def test_a_right_that_is_missing_is_named_with_whose_it_is() -> None:
     error = refusal("GET u", 403, json.dumps({"message": said}).encode(), "")
     right = "list leases.coordination.k8s.io in podberth-system, as manifests/base/rbac.yaml does"
     assert str(error).endswith(f"want 200; grant ServiceAccount podberth-system/podberth: {right}")
+
+
+def test_a_refusal_in_protobuf_is_that_in_json() -> None:
+    status = {"message": "too large", "details": {"causes": [{"reason": "ResourceVersionTooLarge"}]}}
+    found = [refusal("GET u", 504, body, "") for body in (sent("Status", status), json.dumps(status).encode())]
+    assert str(found[0]) == str(found[1])
+    assert [each.reason for each in found] == ["expired", "expired"]
+    assert refusal("GET u", 403, b"k8s\x00<html>", "").reason == "refused"
 
 
 def test_a_page_has_objects_a_version_and_the_token_of_the_next() -> None:

@@ -3,7 +3,8 @@
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +21,7 @@ from podberth.kube.unchecked import list_at
 from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.why.causes import answer
 from podberth.why.picture import Picture
+from protobuf_answers import sent
 from why_pictures import NO_NODE, NOW, Document, node, placed, waiting
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ GROUPS = {
         }.items()
     ]
 }
+_PIECE = 1000
 OWN = "/api/v1/namespaces/default/pods"
 
 
@@ -49,8 +52,11 @@ class Server:
         answers: Mapping[str, Document],
         forbidden: frozenset[str] = frozenset(),
         status: int = HTTPStatus.FORBIDDEN,
+        *,
+        sends_protobuf: bool = True,
     ) -> None:
         self.asked: list[str] = []
+        self._sends_protobuf = sends_protobuf
         self._status = status
         self._answers = {"/apis": GROUPS, **answers}
         self._forbidden = forbidden
@@ -70,6 +76,18 @@ class Server:
         if "limit" in query:
             found = _page(found["items"], int(query.get("continue", "0")), int(query["limit"]))
         return json.dumps(found).encode()
+
+    @asynccontextmanager
+    async def stream(self, path: str, query: dict[str, str], _: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Answer in protobuf, in pieces."""
+        body = await self.get(path, query)
+        whole = sent("PodList", json.loads(body)) if self._sends_protobuf else body
+
+        async def pieces() -> AsyncIterator[bytes]:
+            for begin in range(0, len(whole), _PIECE):
+                yield whole[begin : begin + _PIECE]
+
+        yield pieces()
 
     def read(self, name: str) -> Picture:
         """Read the picture from it."""
@@ -134,12 +152,15 @@ def test_the_pods_of_many_nodes_are_one_list_and_only_where_they_can_be_the_caus
     assert lists == [["/api/v1/pods?status.phase!=Succeeded,status.phase!=Failed"], [], lists[0]]
 
 
-def test_pods_are_read_in_pages_without_what_no_cause_reads_and_are_not_written_as_text() -> None:
+@pytest.mark.parametrize("sends_protobuf", [True, False])
+def test_pods_are_read_without_what_no_cause_reads_and_are_not_written_as_text(*, sends_protobuf: bool) -> None:
     spec = gpu_container("main", 1, env=[{"name": "A", "value": "b"}])
     others = [pod(spec, name=f"p{number}", nodeName="a") for number in range(PAGE + 1)]
     others[0]["metadata"]["managedFields"] = [{"manager": "kubectl"}]
-    server = Server(cluster(waiting(gpu_pod(1), f"{NO_NODE}1 Insufficient nvidia.com/gpu."), *others))
+    short = f"{NO_NODE}1 Insufficient nvidia.com/gpu."
+    server = Server(cluster(waiting(gpu_pod(1), short), *others), sends_protobuf=sends_protobuf)
     picture = server.read("pod")
+    assert sum("spec.nodeName=a" in each for each in server.asked) == (1 if sends_protobuf else 3)
     read = [each for found in picture.read.values() for each in list_at(found, "items")]
     assert {each["metadata"]["name"] for each in read} >= {each["metadata"]["name"] for each in others}
     assert not [each for each in read if "managedFields" in each["metadata"] or "env" in each["spec"]["containers"][0]]

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
-from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import DecodeError, Message
-from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.message import DecodeError
 
 from ..devices.device_ids import parse_claimed_device, parse_device_id
+from ..kube.protobuf import message_classes
 from ..topology.usage import Grant
 from .kubelet import KubeletUnavailable
 
@@ -48,23 +46,7 @@ _FIELDS: Mapping[str, str] = {
 """The declared fields of each protobuf message of the API, as api.proto writes them."""
 
 
-def _messages() -> dict[str, type[Message]]:
-    file = FileDescriptorProto(name="podresources.proto", package="v1", syntax="proto3")
-    for name, fields in _FIELDS.items():
-        message = file.message_type.add(name=name)
-        for field in filter(None, fields.split("; ")):
-            *repeated, kind, field_name, _, number = field.split()
-            made = message.field.add(name=field_name, number=int(number))
-            made.label = FieldDescriptorProto.LABEL_REPEATED if repeated else FieldDescriptorProto.LABEL_OPTIONAL
-            made.type = FieldDescriptorProto.TYPE_STRING
-            if kind in _FIELDS:
-                made.type, made.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".v1.{kind}"
-    pool = DescriptorPool()  # separate: another library in the process may know the file, too
-    pool.Add(file)
-    return {name: GetMessageClass(pool.FindMessageTypeByName(f"v1.{name}")) for name in _FIELDS}
-
-
-_MESSAGES = _messages()
+_MESSAGES = message_classes(_FIELDS, "v1")
 
 
 def list_grants(socket: Path) -> tuple[Grant, ...]:

@@ -6,7 +6,7 @@ orjson, and drop unknown fields. A failure is a ``ClusterError`` that names the 
 
 import os
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -28,14 +28,14 @@ from ..files.reading import MAX_SMALL_BYTES, read_given
 from ..kube.api_path import ApiPath
 from ..kube.documents import load_documents
 from .opening import Kubeconfig
-from .protocol import LARGEST_OBJECT_BYTES, AnswerLimits, Timing, refusal
+from .protocol import JSON, LARGEST_OBJECT_BYTES, AnswerLimits, Timing, refusal
 
 # Exceptions of kubernetes.aio for a broken kubeconfig, which it does not check first.
 _NO_CONFIGURATION = (ConfigException, OSError, ValueError, TypeError, KeyError, AttributeError)
 _TOKEN: Final = "BearerToken"  # noqa: S105 - the name of a field
 # Compression costs the API server more than it saves, and Kubernetes' own clients do not ask for it
 # (kubernetes pkg/controlplane, DisableCompression).
-_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "podberth"}
+_HEADERS: Final = {"Accept-Encoding": "identity", "User-Agent": "podberth"}
 _REDIRECT = 300
 
 
@@ -96,7 +96,7 @@ class ClusterClient:
         method: str,
         path: ApiPath,
         document: object,
-        content_type: str = "application/json",
+        content_type: str = JSON,
         limits: AnswerLimits | None = None,
     ) -> bytes:
         """Send ``document`` to create or change an object, and return the body of the answer.
@@ -108,19 +108,23 @@ class ClusterClient:
         """
         total = self._timing.list_seconds if limits is None else limits.seconds
         timeout = aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
-        async with self._answer(method, path, timeout, document, content_type) as answer:
+        async with self._answer(method, path, timeout, {"Content-Type": content_type}, document) as answer:
             return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
 
     @asynccontextmanager
-    async def stream(self, path: ApiPath, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(
+        self, path: ApiPath, query: dict[str, str], accept: str = JSON
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Yield the body of the answer to a GET request in pieces, as the pieces arrive.
+
+        ``accept`` has the content types that the answer may have, the best first.
 
         Raises:
             ClusterError: the request failed, or no data arrives for ``Timing.silence_seconds``.
         """
         silence, connect = self._timing.silence_seconds, self._timing.connect_seconds
         limits = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=silence)
-        async with self._answer("GET", path.asking(query), limits) as answer:
+        async with self._answer("GET", path.asking(query), limits, {"Accept": accept}) as answer:
             try:
                 yield answer.content.iter_any()
             finally:
@@ -138,10 +142,10 @@ class ClusterClient:
         method: str,
         target: ApiPath,
         limits: aiohttp.ClientTimeout,
+        more_headers: Mapping[str, str],
         document: object = None,
-        content_type: str = "application/json",
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        headers = await self._headers() | {"Content-Type": content_type}
+        headers = {"Accept": JSON, **await self._headers(), **more_headers}
         url = f"{self._configuration.host}{target}"
         what = f"{method} {url.partition('?')[0]}"
         try:

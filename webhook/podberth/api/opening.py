@@ -4,15 +4,17 @@ The client library is an optional dependency, and only this module reports its a
 """
 
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..errors import UsageError, without_extra
 from ..kube.api_path import ApiPath
-from .protocol import AnswerLimits, Timing
+from .protocol import JSON, AnswerLimits, Timing
 
 
 class Client(Protocol):
@@ -26,13 +28,18 @@ class Client(Protocol):
         method: str,
         path: ApiPath,
         document: object,
-        content_type: str = "application/json",
+        content_type: str = JSON,
         limits: AnswerLimits | None = None,
     ) -> bytes:
         """Send a document to create or change an object, and return the body of the answer."""
 
-    def stream(self, path: ApiPath, query: dict[str, str]) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Yield the body of the answer to a GET request in pieces, as the pieces arrive."""
+    def stream(
+        self, path: ApiPath, query: dict[str, str], accept: str = JSON
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Yield the body of the answer to a GET request in pieces, as the pieces arrive.
+
+        ``accept`` has the content types that the answer may have, the best first.
+        """
 
     async def reset(self) -> None:
         """Close the connections. The next request opens a new connection."""
@@ -84,11 +91,29 @@ def client_class(what: str) -> Callable[..., Client]:
     Raises:
         UsageError: the client library is not installed.
     """
+    found: Callable[..., Client] = _client_module(what).ClusterClient
+    return found
+
+
+def _client_module(what: str) -> Any:
+    """Return the module of the client.
+
+    The packages ``kubernetes`` and ``kubernetes.aio`` import all of their modules, of which the client needs few, and
+    not the synchronous half with requests and urllib3: 0.15 s, and 11 MB for as long as the process lives. So both are
+    made known here without the code of their ``__init__``.
+
+    Raises:
+        UsageError: the client library is not installed.
+    """
     try:
-        from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB that other processes do not load
+        for name in ("kubernetes", "kubernetes.aio"):
+            spec = None if name in sys.modules else find_spec(name)
+            if spec is not None:
+                sys.modules[name] = module_from_spec(spec)
+        from . import client  # noqa: PLC0415 - an extra, and 15 MB that other processes do not load
     except ImportError as error:
         raise UsageError(f"{what}: {without_extra(error, 'cluster')}") from error
-    return ClusterClient
+    return client
 
 
 @asynccontextmanager
@@ -116,8 +141,5 @@ def namespace_of(kubeconfig: Kubeconfig | None) -> str:
     Raises:
         UsageError: the client library is not installed, or the kubeconfig cannot be used.
     """
-    try:
-        from .client import namespace_in  # noqa: PLC0415 - as in client_class
-    except ImportError as error:
-        raise UsageError(f"--namespace: {without_extra(error, 'cluster')}") from error
-    return namespace_in(kubeconfig)
+    found: str = _client_module("--namespace").namespace_in(kubeconfig)
+    return found

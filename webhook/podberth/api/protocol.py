@@ -20,6 +20,8 @@ from ..wellknown import API_VERSION, NAMESPACE, PARAMS_LABEL, TOPOLOGY_LABEL
 
 Document: TypeAlias = dict[str, Any]
 
+JSON: Final = "application/json"
+
 Reason: TypeAlias = Literal["ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug"]
 """The reason why a watch is started again.
 
@@ -379,7 +381,7 @@ def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterErr
     ``what`` is the request, and ``retry_after`` the text of the header Retry-After, or empty.
     """
     try:
-        thing = orjson.loads(body)
+        thing = _status(body)
     except ValueError:
         thing = None
     if not isinstance(thing, dict):
@@ -388,6 +390,14 @@ def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterErr
     error = _refusal(what, {**thing, "code": status}, seconds)
     error.status = status
     return error
+
+
+def _status(body: bytes) -> Any:
+    if not body.startswith(b"k8s\x00"):
+        return orjson.loads(body)
+    from ..kube.protobuf_pods import read_status  # noqa: PLC0415 - only a request for protobuf is refused in protobuf
+
+    return read_status(body)
 
 
 def _refusal(what: str, status: Mapping[str, Any], retry_after: float) -> ClusterError:

@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         found = answer(asyncio.run(read_picture(kubeconfig, arguments.name, namespace, datetime.now(UTC))))
     finally:
+        gc.freeze()  # as above: what is left is in use until the end
         gc.enable()
     if arguments.output == "json":
         write_text(json.dumps(found.as_json(), indent=2) + "\n")

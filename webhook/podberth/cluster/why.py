@@ -22,7 +22,7 @@ from ..why.causes import wanted
 from ..why.picture import Document, NotRead, Picture, Ref, pods_in
 
 # Short, because a user waits.
-_TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
+_TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0, silence_seconds=30.0)
 # A cause may need further objects once its first ones are known: first a claim, then its volume, then the class.
 _MOST_ROUNDS: Final = 5
 # A pod names a handful of objects. If one names more by mistake, the answer says which objects were not read.
@@ -196,8 +196,18 @@ class WhyReader:
     async def _pods(self, path: ApiPath, fields: str) -> Document:
         """Return the pods at a path that the field selector ``fields`` selects, as a list object.
 
-        A page of pods is in memory as a whole, and the other pods only with the fields that a cause may read.
+        Pods of all namespaces have only the fields that a cause may read of other pods. The pod to explain may be among
+        those of one namespace, which are read as JSON, and so are all from an API server, or a proxy before it, that
+        sends no protobuf. A page of JSON is in memory as a whole.
         """
+        if not path.namespace:
+            from ..api.pod_stream import streamed_pods  # noqa: PLC0415 - many answers need no pods, and protobuf loads slowly
+
+            try:
+                return {"items": await streamed_pods(self._client, path, fields)}
+            except ClusterError as error:
+                if error.reason != "garbled":
+                    raise
         asked = Resource("pods", path, fields=fields, of_all_namespaces=True)
         return {"items": [_trimmed(put.document) async for page in pages(self._client, asked) for put in page.items]}
 

@@ -83,15 +83,15 @@ def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
     Main containers come first, then init containers and sidecars in the Pod's order, then ephemeral containers.
     """
     return tuple(
-        Container(
-            body.get("name") or "",
-            ("spec", key, index),
-            "sidecar" if kind == "init" and body.get("restartPolicy") == "Always" else kind,
-            body,
-        )
-        for key, kind in _LISTS
+        Container(body.get("name") or "", ("spec", key, index), kind_of(kind, body), body)
+        for key, kind in CONTAINER_KINDS
         for index, body in enumerate(spec(pod).get(key) or ())
     )
+
+
+def kind_of(kind: ContainerKind, body: Mapping[str, Any]) -> ContainerKind:
+    """Return the type of a container in the list of containers of the type ``kind``."""
+    return "sidecar" if kind == "init" and body.get("restartPolicy") == "Always" else kind
 
 
 def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
@@ -131,8 +131,9 @@ def is_owner(document: object, reference: OwnerReference, namespace: str) -> boo
     )
 
 
-_LISTS: Final[tuple[tuple[str, ContainerKind], ...]] = (
+CONTAINER_KINDS: Final[tuple[tuple[str, ContainerKind], ...]] = (
     ("containers", "container"),
     ("initContainers", "init"),
     ("ephemeralContainers", "ephemeral"),
 )
+"""(field of a Pod's spec, type of the containers in it), in the order of ``containers``."""

@@ -28,6 +28,9 @@ _CLIQUE = "nvidia.com/gpu.clique"
 _GKE_PARTITION = "cloud.google.com/gke-gpu-partition-size"
 _GKE_SHARING = "cloud.google.com/gke-gpu-sharing-strategy"
 _GKE_ACCELERATOR = "cloud.google.com/gke-accelerator"
+_STRATEGIES = ("nvidia.com/gpu.sharing-strategy", _GKE_SHARING)
+# GFD writes "none" where nothing is shared.
+_SHARES = {"time-slicing": "time-sliced share", "time-sharing": "time-sliced share", "mps": "MPS share"}
 
 _NVIDIA_GPU = "nvidia.com/gpu"
 # The resource name of a whole GPU in each vendor's device plugin.
@@ -300,6 +303,12 @@ def is_share(labels: Mapping[str, str], resource: str) -> bool:
     if accelerator.kind == "mig":
         return _number(labels.get(f"{resource}.replicas", "")) > 1
     return accelerator.kind == "shared" or (resource == _NVIDIA_GPU and _is_shared(labels))
+
+
+def share_of(labels: Mapping[str, str]) -> str:
+    """Return the meaning of a share of a GPU on a node with ``labels``: ``MPS share``; ``share`` if unknown."""
+    strategy = next((labels[key] for key in _STRATEGIES if key in labels), "")
+    return _SHARES.get(strategy, "share")
 
 
 def _is_shared(labels: Mapping[str, str]) -> bool:

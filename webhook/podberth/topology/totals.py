@@ -1,20 +1,17 @@
 """Counts the accelerators of a cluster by model: whole devices, MIG instances and shares, each by itself."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ..devices.resources import COUNTED_KINDS, recognise
-from .capability import capability_of, product_of
+from .capability import capability_of, product_of, share_of
 from .holdings import Holdings, NodeUse, Tally, kind_on
 from .node import Node
 
-# https://github.com/NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md; GKE's is in its
-# .../how-to/timesharing-gpus. GFD writes "none" where nothing is shared.
+# https://github.com/NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md
 _COUNT: Final = "nvidia.com/gpu.count"
-_STRATEGIES: Final = ("nvidia.com/gpu.sharing-strategy", "cloud.google.com/gke-gpu-sharing-strategy")
-_SHARES: Final = {"time-slicing": "time-sliced share", "time-sharing": "time-sliced share", "mps": "MPS share"}
 _MOST_DIGITS: Final = 6
 
 
@@ -70,12 +67,6 @@ class _Offer(NamedTuple):
     units: tuple[tuple[str, str, int], ...]
     """(meaning of one unit, resource, units when the node is healthy) for each resource."""
     use: NodeUse | None
-
-
-def share_of(labels: Mapping[str, str]) -> str:
-    """Return the meaning of a share of a GPU on a node with ``labels``: ``MPS share``; ``share`` if unknown."""
-    strategy = next((labels[key] for key in _STRATEGIES if key in labels), "")
-    return _SHARES.get(strategy, "share")
 
 
 def _offer(node: Node, use: NodeUse | None) -> _Offer:

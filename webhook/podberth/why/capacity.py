@@ -7,7 +7,7 @@ from typing import Final
 from ..devices.mig import SHARED_SUFFIX
 from ..devices.resources import recognise
 from ..kube.amounts import POD_SLOTS, is_device, number, shown
-from ..topology.totals import share_of
+from ..topology.capability import share_of
 from ..words import counted, did_you_mean, listed, named
 from .diagnosis import Diagnosis
 from .health import unhealthy

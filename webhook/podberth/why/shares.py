@@ -6,8 +6,7 @@ from typing import Final
 from ..devices.mig import RESOURCE_PREFIX, SHARED_SUFFIX
 from ..kube.amounts import shown
 from ..kube.unchecked import number
-from ..topology.capability import is_share
-from ..topology.totals import share_of
+from ..topology.capability import is_share, share_of
 from ..words import counted
 from .machines import Machine
 

@@ -1,0 +1,18 @@
+"""The client of the API server is loaded with what it needs of its library."""
+
+import os
+import subprocess
+import sys
+
+from pages import ROOT
+
+
+def test_the_client_loads_no_synchronous_half_of_its_library_whose_packages_can_still_be_imported() -> None:
+    script = (
+        "import sys; from podberth.api.opening import client_class; client_class('x');"
+        "print([name for name in ('requests', 'urllib3', 'kubernetes.client', 'websocket') if name in sys.modules]);"
+        "from kubernetes import client, aio; from kubernetes.aio import watch; print(client.CoreV1Api, watch.Watch)"
+    )
+    environ = {"PYTHONPATH": str(ROOT / "webhook"), "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("[]\n<class ")
