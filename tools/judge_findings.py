@@ -42,7 +42,7 @@ VERDICTS: Final = ("useful", "noise", "wrong", "new", "lost")
 WITHOUT: Final = "none"
 """The topology of a run without nodes."""
 OF_NODES: Final = re.compile(r"no known node (has \S+(; (did you mean|they have) .*)?|has as many: .*|with these .*)")
-"""What check says of no policy, because of the nodes that are given: see ``admission.unplaced``."""
+"""Words of ``podberth check`` about the nodes that are given, and not about the manifest: ``admission.unplaced``."""
 THREAD: Final = "thread"
 """What stands for the commit of a block of YAML in a thread of issues, which no command gets."""
 
