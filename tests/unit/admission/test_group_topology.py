@@ -47,7 +47,7 @@ def test_a_native_group_has_no_preferred_level_and_that_is_said() -> None:
 
 def test_somebody_elses_native_group_gets_nothing_and_its_field_is_named() -> None:
     document = gpu_pod(8, schedulingGroup={"podGroupName": "theirs"})
-    outcome = mutate(document, snapshot(draws(), objects=SERVED))
+    outcome = mutate(document, snapshot(draws(mode="required"), objects=SERVED))
 
     assert outcome.patch == []
     assert "set spec.schedulingConstraints.topology[].key of its PodGroup" in outcome.warnings[0]
