@@ -10,6 +10,9 @@ printed with its document, its topologies and its verdict, or ``new`` where nobo
 that was judged useful, is not recorded as gone, and does not come any more on a manifest that FOLDER holds. Then the
 counts of each policy. Exits with 1 if a finding is new, wrong or lost.
 
+That no known node has what a pod asks for is left out: it is about the nodes of a topology here, which are those of
+nobody's cluster, and not about the manifest.
+
 With ``--optional`` the lists are optional.tsv and optional.jsonl, five optional policies are asked and no others, and
 each write is a finding: its words are ``writes:`` and the reason, without the number of nodes that it prefers.
 """
@@ -38,6 +41,8 @@ OPTIONAL: Final = (
 VERDICTS: Final = ("useful", "noise", "wrong", "new", "lost")
 WITHOUT: Final = "none"
 """The topology of a run without nodes."""
+OF_NODES: Final = re.compile(r"no known node (has \S+(; (did you mean|they have) .*)?|has as many: .*|with these .*)")
+"""Words of ``podberth check`` about the nodes that are given, and not about the manifest: ``admission.unplaced``."""
 THREAD: Final = "thread"
 """What stands for the commit of a block of YAML in a thread of issues, which no command gets."""
 
@@ -173,6 +178,8 @@ def said(folder: Path, topology: Path | None, optional: Sequence[str] = ()) -> I
         for at, each in enumerate([*judged, *notes]):
             # That several files of a folder are templates names the folder as it lies here
             message = each["message"].replace(f"{folder}/", "")
+            if not each["policy"] and OF_NODES.fullmatch(message):
+                continue
             yield Found(place.replace("+", "/", 1), path, document, each["policy"], message), at >= len(judged)
 
 

@@ -71,7 +71,8 @@ def test_no_repository_is_in_two_sets() -> None:
     files = {place: name for place, name in sets(MANIFESTS).items() if name != "threads"}
     found = Counter(name for _, name in {(repository, name) for (repository, _), name in files.items()})
     more = {"second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"}
-    assert found.keys() == {"first", "unseen", *more, "thirteenth", "fourteenth", "fifteenth", "sixteenth"}
+    newest = {"sixteenth", "eighteenth"}
+    assert found.keys() == {"first", "unseen", *more, "thirteenth", "fourteenth", "fifteenth", *newest}
     assert found.total() == len({repository for repository, _ in files})
     assert of_threads(MANIFESTS) == {"threads"}, "a thread may be of a repository whose files are in another set"
 
@@ -231,6 +232,11 @@ def test_each_topology_of_the_judgements_is_one(name: str, tmp_path: Path) -> No
     (tmp_path / "o+r").mkdir()
     (tmp_path / "o+r/p.yaml").write_text(POD, encoding="utf-8")
     assert len(list(findings(tmp_path, ROOT / f"tests/precision/topology-{name}.yaml"))) == 1
+
+
+def test_what_is_about_the_nodes_alone_is_no_finding_on_a_manifest(small: Small) -> None:
+    small.manifest.write_text(JOB, encoding="utf-8")
+    assert small.run("--topology", str(ROOT / "tests/precision/topology-cpu.yaml")) == 0
 
 
 FLOW = "apiVersion: x.io/v1\nkind: Flow\nmetadata: {name: a}\nspec: {limits: {nvidia.com/gpu: 1}}\n"

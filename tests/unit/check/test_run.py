@@ -169,6 +169,13 @@ def test_a_misspelt_kind_has_the_kind_that_is_meant() -> None:
     assert result.warnings[0].message.endswith("nothing of it is checked; did you mean Job?")
 
 
+def test_a_kind_with_pods_that_resembles_another_has_the_place_of_its_pods() -> None:
+    pods = f"{{Worker: {{template: {{spec: {{containers: [{ASKING}]}}}}}}}}"
+    text = f"apiVersion: kubeflow.org/v1\nkind: MXJob\nmetadata: {{name: a}}\nspec: {{mxReplicaSpecs: {pods}}}\n"
+    [result] = checked(text).results
+    assert result.warnings[0].message.endswith("--template-path 'MXJob=spec.mxReplicaSpecs.Worker.template'")
+
+
 def test_a_kind_that_is_not_checked_is_a_warning_once_and_a_note_at_each_further_object() -> None:
     flow = "apiVersion: x.io/v1\nkind: Flow\nmetadata: {name: a}\nspec: {limits: {nvidia.com/gpu: 1}}\n"
     other = flow.replace("Flow", "Other")

@@ -17,6 +17,7 @@ from .misspelt_fields import misspelt_fields
 from .numbers import QUANTITY_HOLDERS
 from .quotas import uncounted
 from .result import shown
+from .slips import is_slip
 
 # The field by which a PodSpec is recognised
 _CONTAINERS: Final = "containers"
@@ -81,9 +82,15 @@ def _of_unknown(version: str, kind: str, content: Mapping[str, Any], pod: Defini
     if (version.partition("/")[0], kind) in _CHARTS:
         return f"got a {kind}, whose pods are those of a chart: nothing of it is checked; {_RENDER}"
     message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
-    if near := did_you_mean(kind, kinds_of(version)):
+    kinds = kinds_of(version)
+    places = places_of_pods(content, pod)
+    # A kind with pods in it may well be another one, as MXJob beside MPIJob, unless a typing error is all
+    if places:
+        kinds = tuple(each for each in kinds if kind.lower() == each.lower() or is_slip(kind, each))
+    near = did_you_mean(kind, kinds)
+    if near:
         return f"{message}{near}"
-    found = [f"--template-path '{kind}={place}'" for place in places_of_pods(content, pod)]
+    found = [f"--template-path '{kind}={place}'" for place in places]
     if found:
         return f"{message}; give the place of its pods: {shown(found, ' ')}"
     return message if _requests_accelerators(content) else ""
