@@ -43,6 +43,7 @@ NOT_TRIED = {
     ("requests-equal-limits", "on GKE's Autopilot the limit is made of the request"): _INVALID,
     ("requests-equal-limits", "but of two that differ neither is made equal"): _INVALID,
     ("requests-equal-limits", "Autopilot's machines can be chosen by affinity and by a class, too"): _INVALID,
+    ("requests-equal-limits", "a node pool is chosen on GKE Standard alone, which makes no limits"): _INVALID,
     ("requests-equal-limits", "likewise for the chips of a TPU"): _INVALID,
     ("vendor-names", "a wrong name among the requests"): _INVALID,
 }
