@@ -70,6 +70,23 @@ def test_the_manifest_applied_again_ends_as_the_pod_that_is_there(own: dict[str,
 
 
 @pytest.mark.parametrize("own", [{}, OWN, {"nodeSelector": {"team": "a"}}])
+def test_two_lists_of_terms_of_one_policy_come_again(own: dict[str, Any]) -> None:
+    lists = "".join(
+        "\n  - nodeAffinity: {required: \"["
+        + ", ".join(f"{{'matchExpressions': [{{'key': '{key}', 'operator': 'Exists'}}]}}" for key in keys)
+        + ']"}'
+        for keys in (("model", "class"), ("memory",))
+    )
+    known = snapshot(policy("twice", f"  mutations:{lists}"))
+    manifest = gpu_pod(8, **copy.deepcopy(own))
+    live = created(manifest, known)
+    again = {**manifest, "metadata": live["metadata"]}
+
+    assert live["spec"] != manifest["spec"]
+    assert updated(again, live, known)["spec"] == live["spec"]
+
+
+@pytest.mark.parametrize("own", [{}, OWN, {"nodeSelector": {"team": "a"}}])
 @pytest.mark.parametrize("first", ["selector", "affinity"])
 def test_node_labels_come_again_whether_written_before_the_terms_or_after_them(first: str, own: dict[str, Any]) -> None:
     orders = (1, 2) if first == "selector" else (2, 1)

@@ -156,7 +156,7 @@ class Writing:
 
     def _final_record(self) -> Record:
         """Return the record of all changes, without changes whose values a later policy has replaced."""
-        written: Record = record.joined(record.held(self.draft, self.kept), self.record)
+        written: Record = record.merged(record.held(self.draft, self.kept), self.record)
         if not any(concern in pipeline.ANYTHING for concerns in written.values() for concern in concerns):
             return written
         return record.held(self.draft, written)

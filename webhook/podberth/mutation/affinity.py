@@ -98,6 +98,15 @@ def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"matchExpressions": wanted}] if wanted else []
 
 
+def both(ours: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the terms that select the nodes that both lists of terms select; ``ours`` if there are too many terms."""
+    draft = Draft({})
+    require(draft, ours)
+    require(draft, others)
+    found: list[dict[str, Any]] = draft.get(REQUIRED)
+    return found
+
+
 def is_given(users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> bool:
     """Return whether each of the user's terms implies a term of ``ours``; False for too many pairs of terms."""
     return _Compared(users, ours).is_given

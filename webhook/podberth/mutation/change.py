@@ -39,3 +39,16 @@ class Proposal:
     concern: str
     leaves: Mapping[str, Any]
     """The values by name: the name of a label, annotation or variable, or "" for a mutation's only value."""
+
+
+def joined(before: Any, wrote: Any) -> Any:
+    """Return a recorded change, or a part of one, with the values of both.
+
+    Lists are joined without duplicates. If both have a single value under equal keys, the second value is used.
+    """
+    if isinstance(before, list) and isinstance(wrote, list):
+        return [*before, *(item for item in wrote if item not in before)]
+    if isinstance(before, dict) and isinstance(wrote, dict):
+        keys = [*before, *(key for key in wrote if key not in before)]
+        return {key: joined(before.get(key), wrote[key]) if key in wrote else before[key] for key in keys}
+    return wrote

@@ -9,7 +9,7 @@ from ..kube.patch import Draft
 from ..kube.paths import Path
 from ..kube.schema import PodSchema
 from ..kube.unchecked import key_of
-from .change import Change, Proposal, Record, Skipped
+from .change import Change, Proposal, Record, Skipped, joined
 from .conflict import ConflictCase, Resolution
 from .earlier import EarlierChanges
 from .membership import GangFacts
@@ -102,6 +102,8 @@ class Concern:
     """Returns whether a value in a pod's record has the form that ``build`` writes into ``Change.wrote``."""
     holds: Holds
     """Returns whether the pod still has the values of a recorded change."""
+    join: Callable[[Any, Any], Any] = joined
+    """Returns a recorded change that stands for two changes of one policy, the earlier one and the later one."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
     """Returns whether a recorded change wrote a value at a path; only for mutations of single fields."""
     conflicts: Callable[[ConflictCase], Resolution] | None = None

@@ -188,10 +188,19 @@ def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record
 
 def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
     """Return ``record`` with the changes of a policy added; several changes by one mutation are combined."""
-    concerns = dict(record.get(policy, {}))
     for change in changes:
-        concerns[change.concern] = joined(concerns.get(change.concern), change.wrote)
-    return {**record, policy: concerns} if concerns else record
+        record = merged(record, {policy: {change.concern: change.wrote}})
+    return record
+
+
+def merged(record: Record, later: Record) -> Record:
+    """Return the changes of both records; two changes of one policy by one mutation are combined (``Concern.join``)."""
+    found = dict(record)
+    for policy, concerns in later.items():
+        before = found.get(policy, {})
+        both = {each: CONCERNS[each].join(before[each], concerns[each]) for each in concerns if each in before}
+        found[policy] = {**before, **concerns, **both}
+    return found
 
 
 def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str], str]) -> str:
@@ -222,16 +231,3 @@ def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str]
         return ""
     draft.set(PATH, sealed(text, seal(text)))
     return text
-
-
-def joined(before: Any, wrote: Any) -> Any:
-    """Return one record, or a part of a record, with the changes in both.
-
-    Lists are joined without duplicates. If both have a single value under equal keys, the second value is used.
-    """
-    if isinstance(before, list) and isinstance(wrote, list):
-        return [*before, *(item for item in wrote if item not in before)]
-    if isinstance(before, dict) and isinstance(wrote, dict):
-        keys = [*before, *(key for key in wrote if key not in before)]
-        return {key: joined(before.get(key), wrote[key]) if key in wrote else before[key] for key in keys}
-    return wrote

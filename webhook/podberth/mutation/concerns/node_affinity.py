@@ -7,7 +7,7 @@ from ...errors import EvaluationError
 from ...kube.patch import Draft
 from ...kube.unchecked import key_of
 from .. import affinity, narrowing
-from ..change import Change, Proposal, Skipped
+from ..change import Change, Proposal, Skipped, joined
 from ..concern import Concern, Present, Surroundings, is_list_of_maps
 from ..conflict import ConflictCase, Resolution
 from ..restoring import unordered
@@ -56,6 +56,14 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
         return False
 
 
+def _join(before: dict[str, Any], wrote: dict[str, Any]) -> dict[str, Any]:
+    """Return the record of two changes; a node has to match a required term of each, and terms in a list are ORed."""
+    both: dict[str, Any] = joined(before, wrote)
+    if "required" in before and "required" in wrote:
+        both["required"] = affinity.both(before["required"], wrote["required"])
+    return both
+
+
 def _conflicts(case: ConflictCase) -> Resolution:
     rival = narrowing.rival(case, case.proposal.leaves, affinity.NODE_AFFINITY)
     return ([], case.proposal) if rival is None else ([rival], None)
@@ -98,6 +106,7 @@ CONCERN = Concern(
     visits=lambda _: affinity.VISITS,
     is_valid=_is_valid,
     holds=_holds,
+    join=_join,
     conflicts=_conflicts,
     restore=_restore,
     decides="placement",
