@@ -113,6 +113,39 @@ def test_what_nodes_have_is_counted_though_a_device_class_serves_it_too() -> Non
     assert apply(asking, decided(asking, cluster).patch)["metadata"]["labels"]["nodes"] == "2"
 
 
+FACTS = """
+  variables:
+  - {name: found, expression: topology.nodes(gpu)}
+  - {name: linked, expression: variables.found.withLinkDomain(8)}
+  mutations:
+  - labels:
+      nodes: string(variables.found.count)
+      linked: string(variables.linked.count)
+      keys: variables.found.tolerations.map(each, each.key).join('.').replace('/', '-')
+"""
+
+
+@pytest.mark.parametrize(
+    ("served", "labels"),
+    [
+        ([], {"nodes": "1", "linked": "1", "keys": "nvidia.com-gpu"}),
+        ([GPU], {"nodes": "3", "linked": "3", "keys": "nvidia.com-gpu"}),
+    ],
+)
+def test_nodes_without_device_plugin_fit_if_a_device_class_serves_the_resource(
+    served: list[str], labels: dict[str, str]
+) -> None:
+    """A fleet that moves to DRA node by node has both; the L4 keeps its plugin and has too few."""
+    classes = [{**DEVICE_CLASS, "spec": {**DEVICE_CLASS["spec"], "extendedResourceName": each}} for each in served]
+    plugins, moved = nodes(hgx_h200_8=1, l4_1=1), nodes(hgx_h100_8=2)
+    for each in moved:
+        for field in ("allocatable", "capacity"):
+            each.get("status", {}).get(field, {}).pop(GPU, None)
+    cluster = snapshot(policy("p", FACTS), objects=[*classes, *plugins, *moved])
+    asking = pod(container("main", limits={GPU: 8}))
+    assert apply(asking, decided(asking, cluster).patch)["metadata"]["labels"] == labels
+
+
 def test_a_container_keeps_its_gpus_where_the_api_server_serves_no_claims() -> None:
     """The API server drops claims that it does not know, and the pod would start without a GPU."""
     served = snapshot(policy("p", f"  mutations:\n{mutation(STANDS)}"), objects=[TEMPLATE])

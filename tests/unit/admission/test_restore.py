@@ -72,7 +72,7 @@ def test_the_manifest_applied_again_ends_as_the_pod_that_is_there(own: dict[str,
 @pytest.mark.parametrize("own", [{}, OWN, {"nodeSelector": {"team": "a"}}])
 def test_two_lists_of_terms_of_one_policy_come_again(own: dict[str, Any]) -> None:
     lists = "".join(
-        "\n  - nodeAffinity: {required: \"["
+        '\n  - nodeAffinity: {required: "['
         + ", ".join(f"{{'matchExpressions': [{{'key': '{key}', 'operator': 'Exists'}}]}}" for key in keys)
         + ']"}'
         for keys in (("model", "class"), ("memory",))

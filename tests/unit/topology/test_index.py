@@ -388,3 +388,12 @@ def test_values_of_terms_are_not_compared_with_the_labels_of_each_class() -> Non
     assert len(found.durable_parts) > 1
     assert found.count_selected(terms) == found.count
     assert Counted.comparisons < 10
+
+
+def test_a_domain_of_nodes_that_serve_a_resource_by_dra_alone_has_no_room_that_is_known() -> None:
+    zone = "topology.kubernetes.io/zone"
+    plugin = node_manifest("plugin", devices={GPU: "8"}, labels={zone: "a"})
+    moved = node_manifest("moved", labels={zone: "b", PRODUCT: "NVIDIA-H200"})
+    found = index_of(plugin, moved).nodes(Need(((GPU, 4),), 4, or_claimed=True))
+    assert names_of(found) == ("moved", "plugin")
+    assert (found.narrowest_level(2), found.narrowest_safe_level(2)) == ("kubernetes.io/hostname", "")

@@ -214,22 +214,28 @@ def _needs_of(roles: Iterable[Role], snapshot: Snapshot) -> Roles:
         if role.asks is not None:
             facts, chosen = facts_of(role.asks, devices=snapshot.devices), role.asks.chosen()
             tolerations = own_tolerations(chosen, snapshot.conventions)
-            counted, claimed = _counted(facts, snapshot)
-            need = Need(counted, facts.per_container, 0, NodeSelection.of(chosen), tolerations, claimed=claimed)
+            need = _need(facts, NodeSelection.of(chosen), tolerations, snapshot)
             needs[need] = needs.get(need, 0) + role.count
     return tuple([(count, need) for need, count in needs.items()]) if len(needs) > 1 else ()
 
 
-def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
-    """Return (the extended resources that a node must have, whether the pod gets devices by a ResourceClaim).
+def _need(gpu: GpuFacts, selection: NodeSelection | None, tolerations: Tolerations, snapshot: Snapshot) -> Need:
+    """Return the requirements on a node of a pod that asks for ``gpu``.
 
-    The resources are pairs of a name and the requested number. A resource that only DeviceClasses serve is in no node's
-    capacity: the scheduler makes a ResourceClaim for the resource (KEP-5004).
+    A resource that only DeviceClasses serve is in no node's capacity, so it is left out: the scheduler makes a
+    ResourceClaim for the resource (KEP-5004).
     """
-    served = [name for name, _ in gpu.totals if _is_claimed(name, snapshot)]
-    if not served:
-        return gpu.totals, gpu.kind == "claim"
-    return tuple([each for each in gpu.totals if each[0] not in served]), True
+    names = [name for name, _ in gpu.totals]
+    served = [name for name in names if _is_claimed(name, snapshot)]
+    return Need(
+        gpu.totals if not served else tuple([each for each in gpu.totals if each[0] not in served]),
+        gpu.per_container,
+        gpu.memory_mib,
+        selection,
+        tolerations,
+        claimed=bool(served) or gpu.kind == "claim",
+        or_claimed=bool(names) and not served and snapshot.facts.class_resources.issuperset(names),
+    )
 
 
 def _is_claimed(resource: str, snapshot: Snapshot) -> bool:
@@ -246,9 +252,7 @@ def _gpu(pod: dict[str, Any], namespace: str, snapshot: Snapshot, gang: Gang) ->
 def _description(
     pod: dict[str, Any], gpu: GpuFacts, gang: Gang, tolerations: Tolerations, snapshot: Snapshot
 ) -> Description:
-    selection = NodeSelection.of(spec(pod))
-    counted, claimed = _counted(gpu, snapshot)
-    need = Need(counted, gpu.per_container, gpu.memory_mib, selection, tolerations, claimed=claimed)
+    need = _need(gpu, NodeSelection.of(spec(pod)), tolerations, snapshot)
     roles = roles_of(gang, snapshot)
     comparable = (
         is_small(need)

@@ -118,6 +118,8 @@ def capability_of(node: Node) -> Capability:
             memory.append((name, size))
         if name == whole and (most := min(amount, linked or 1)) > 1:
             domains.append((name, most))
+    if not amounts and (linked or 1) > 1:
+        domains.append((whole, linked or 1))  # DRA alone offers the GPUs, and a DeviceClass may serve their resource
     shares = tuple(name for name, _ in amounts if is_share(node.labels, name))
     return _shared(
         Capability(

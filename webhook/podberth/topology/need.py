@@ -114,6 +114,10 @@ class Need:
     """The tolerations of the pod that decide which nodes the pod can reach, from ``own_tolerations``."""
     claimed: bool = False
     """Whether the pod asks for accelerators by DRA claims. It is unknown how many such devices a node has."""
+    or_claimed: bool = False
+    """Whether DeviceClasses serve all requested resources, too: the scheduler may make a claim on a node without these
+    resources (KEP-5004).
+    """
 
 
 def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Tolerations:
@@ -216,7 +220,8 @@ def covers(need: Need, other: Need) -> bool:
         return False  # a pod with claims alone needs a node with accelerators, if there is one
     amounts = dict(other.requests)
     return (
-        all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)
+        need.or_claimed >= other.or_claimed
+        and all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)
         and need.memory_mib <= other.memory_mib
         and need.selector in (None, other.selector)
         and need.tolerations >= other.tolerations

@@ -353,12 +353,13 @@ class NodeSet:
     def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
         """(level, pods in the smallest domain, pods in the largest) for each level with domains, narrowest first.
 
-        Each node is a domain of the hostname level, even if the node lacks the label.
+        Each node is a domain of the hostname level, even if the node lacks the label. A node that may serve the pod by
+        DRA counts as one without room.
         """
         counted = [
             (part, each)
             for part in self.durable_parts
-            if (each := pods_per_node(part.node_class.capability, self.need))
+            if (each := pods_per_node(part.node_class.capability, self.need)) or self.need.or_claimed
         ]
         levels, ignored = self.conventions.levels, self.conventions.ignored_labels
         by_class = frozenset(levels) - ignored
@@ -411,21 +412,28 @@ def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> Node
     if need.claimed and not need.requests:
         parts, rest = _with_accelerators(parts, conventions)
         others += rest
+    if need.or_claimed:
+        claimable = [
+            part for part in others if not part.node_class.capability.amounts and _is_accelerated(part, conventions)
+        ]
+        parts += claimable
+        others = [part for part in others if part not in claimable]
     return NodeSet(conventions, need, tuple(parts), tuple(others))
 
 
 def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
-    """Return (nodes with accelerators, all other nodes).
-
-    A node with a taint that marks accelerators (``conventions``) has accelerators, too. If no node has accelerators,
-    all nodes are in the first list.
-    """
+    """Return (nodes with accelerators, all other nodes); if no node has accelerators, all are in the first list."""
     found, rest = list[Part](), list[Part]()
     for part in parts:
-        one = part.node_class
-        tainted = any(conventions.marks_accelerators(each.key, each.value, each.effect) for each in one.taints)
-        (found if one.capability.accelerators or tainted else rest).append(part)
+        (found if _is_accelerated(part, conventions) else rest).append(part)
     return (found, rest) if found else (rest, [])
+
+
+def _is_accelerated(part: Part, conventions: Conventions) -> bool:
+    """Return whether nodes have accelerators, or a taint that marks accelerators (``conventions``)."""
+    one = part.node_class
+    tainted = any(conventions.marks_accelerators(each.key, each.value, each.effect) for each in one.taints)
+    return one.capability.accelerators or tainted
 
 
 def _listed(names: Sequence[str]) -> str:
