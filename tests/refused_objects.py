@@ -84,6 +84,13 @@ def _spec(text: str, parts: str, field: str, said: str) -> Refused:
 
 _LABEL: Final = "want at most 63 lower-case letters, digits and '-', with no '-' at an end"
 _SUBDOMAIN: Final = "want at most 253 lower-case letters, digits, '-' and '.', with neither at an end"
+
+
+def _mount(parts: str, field: str, said: str) -> Refused:
+    text = POD.replace("volumes: []", "volumes: [{name: v}]").replace("image: i", f"image: i, volumeMounts: [{parts}]")
+    return Refused(text, f"spec.containers[0].volumeMounts[0]{field}", said)
+
+
 _MOUNTS: Final = "volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /a}]"
 
 REFUSED: Final = (
@@ -122,6 +129,12 @@ REFUSED: Final = (
         "spec.containers[0].volumeMounts[1].mountPath",
         "got /a for two volumeMounts of the container, want a path for each",
     ),
+    _mount("{name: v}", "", "got no mountPath, want one"),
+    _mount("{mountPath: /a}", "", "got no name, want that of a volume"),
+    _mount("{name: w, mountPath: /a}", ".name", "got w, which no volume of the pod has"),
+    _mount("{name: v, mountPath: /a, subPath: /b}", ".subPath", "got /b, want a relative path without"),
+    _mount("{name: v, mountPath: /a, subPathExpr: b/../..}", ".subPathExpr", "got b/../.., want a relative path"),
+    _mount("{name: v, mountPath: /a, subPath: b, subPathExpr: c}", ".subPathExpr", "got c beside subPath b, want one"),
     _toleration("{key: a, operator: Exists, value: b}", "value", "got b beside operator Exists, want no value, or"),
     _toleration("{operator: Equal}", "operator", "got Equal without a key, want a key, or Exists for all taints"),
     _toleration("{key: a b, operator: Exists}", "key", "got 'a b', want a key such as"),
@@ -132,6 +145,13 @@ REFUSED: Final = (
         "got NoSchedule beside tolerationSeconds, want NoExecute",
     ),
     _volume("{name: v, emptyDir: {}, configMap: {name: m}}", "", "got emptyDir and configMap, want one of them"),
+    _volume("{emptyDir: {}}", "", "got no name, want one"),
+    _volume("{name: ''}", "", "got no name, want one"),
+    Refused(
+        POD.replace("volumes: []", "volumes: [{name: v}, {name: v}]"),
+        "spec.volumes[1].name",
+        "got v for two volumes, want a name for each",
+    ),
     _volume("{name: v, secret: {}}", ".secret", "got no secretName, want one"),
     _volume("{name: v, configMap: {}}", ".configMap", "got no name, want one"),
     _volume("{name: v, persistentVolumeClaim: {}}", ".persistentVolumeClaim", "got no claimName, want one"),

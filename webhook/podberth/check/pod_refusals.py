@@ -224,9 +224,17 @@ def _wrong_sources(found: Mapping[str, Any], known: Sequence[str]) -> str:
 
 
 def _mounts(mounts: Sequence[Any]) -> Refusals:
+    """Yield the problems of mounts (ValidateVolumeMounts, validateLocalDescendingPath)."""
     paths: set[str] = set()
     for at, mount in enumerate(mounts):
-        path = text_at(mount, "mountPath")
+        path, below, expanded = (text_at(mount, field) for field in ("mountPath", "subPath", "subPathExpr"))
+        if mount.get("name") in (None, ""):
+            yield (at,), "got no name, want that of a volume"
+        for field, got in (("subPath", below), ("subPathExpr", expanded)):
+            if got.startswith("/") or ".." in got.split("/"):
+                yield (at, field), f"got {got:.80}, want a relative path without '..'"
+        if below and expanded:
+            yield (at, "subPathExpr"), f"got {expanded:.80} beside subPath {below:.80}, want one of them"
         if mount.get("mountPath") in (None, ""):
             yield (at,), "got no mountPath, want one"
         elif path in paths and not holds_placeholder(path):
@@ -246,6 +254,8 @@ def _in_volumes(volumes: Sequence[Any]) -> Refusals:
             yield (at, "name"), f"got {name:.63} for two volumes, want a name for each"
         elif name and (wrong := wrong_name(name, is_label, WANT_LABEL)):
             yield (at, "name"), wrong
+        elif volume.get("name") in (None, ""):
+            yield (at,), "got no name, want one"
         names |= {name} - {""}
         given = [key for key, value in volume.items() if key in _SOURCES and isinstance(value, Mapping)]
         if len(given) > 1:
