@@ -5,14 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from podberth.kube.protobuf import message_classes
-from podberth.kube.protobuf_pods import PREFIX, TABLE
+from podberth.kube.protobuf_pods import TABLE
+from podberth.wellknown import PROTOBUF_PREFIX
 
 _CLASSES = message_classes(TABLE, "sent")
 
 
 def sent(kind: str, document: Mapping[str, Any]) -> bytes:
     """Return an object that JSON has as ``document``."""
-    return PREFIX + _bytes("Unknown", {"typeMeta": {"kind": kind}, "raw": _bytes(kind, document)})
+    return PROTOBUF_PREFIX + _bytes("Unknown", {"typeMeta": {"kind": kind}, "raw": _bytes(kind, document)})
 
 
 def _bytes(kind: str, document: Mapping[str, Any]) -> bytes:

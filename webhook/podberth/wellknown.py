@@ -123,3 +123,6 @@ OpenShift install it, and NVIDIA's DRA driver when it is installed separately.
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 JOB_COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+
+PROTOBUF_PREFIX = b"k8s\x00"
+"""The bytes before each protobuf message of the API server; no JSON begins with them."""

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podberth.kube.protobuf_pods import PREFIX, PodListReader, read_status
+from podberth.kube.protobuf_pods import PodListReader, read_status
+from podberth.wellknown import PROTOBUF_PREFIX
 from protobuf_answers import sent
 
 PODS: list[dict[str, Any]] = [
@@ -68,11 +69,11 @@ def test_a_list_that_is_cut_is_refused() -> None:
     [
         (b'{"kind":"PodList","items":[]}', "got no protobuf"),
         (b"k8s", "got a part"),
-        (PREFIX + b"<html>", "got a field of type 4"),
-        (PREFIX + b"\xff" * 20, "got a number of more than 10 bytes"),
+        (PROTOBUF_PREFIX + b"<html>", "got a field of type 4"),
+        (PROTOBUF_PREFIX + b"\xff" * 20, "got a number of more than 10 bytes"),
         (sent("Status", {"code": 200}), "got 'Status', want a PodList"),
         (sent("Pod", PODS[0]), "got 'Pod', want a PodList"),
-        (PREFIX + b"\x12\x02\x12\x00", "got '', want a PodList"),
+        (PROTOBUF_PREFIX + b"\x12\x02\x12\x00", "got '', want a PodList"),
         (sent("PodList", {"items": [{}]})[:-2] + b"\x08\x01", "got a field of type 0"),
         (sent("PodList", {"items": [{"spec": {}}]})[:-1] + b"\x09", "got no valid message PodList"),
         (
@@ -92,4 +93,4 @@ def test_a_refusal_has_its_message() -> None:
     status = {"message": "m", "reason": "Expired", "code": 410, "details": {"causes": [{"reason": "r"}]}}
     assert read_status(sent("Status", status)) == status
     with pytest.raises(ValueError, match="got no valid message Unknown"):
-        read_status(PREFIX + b"\x0a")
+        read_status(PROTOBUF_PREFIX + b"\x0a")

@@ -16,7 +16,7 @@ import orjson
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..kube.forbidden import wanted_right
-from ..wellknown import API_VERSION, NAMESPACE, PARAMS_LABEL, TOPOLOGY_LABEL
+from ..wellknown import API_VERSION, NAMESPACE, PARAMS_LABEL, PROTOBUF_PREFIX, TOPOLOGY_LABEL
 
 Document: TypeAlias = dict[str, Any]
 
@@ -393,7 +393,7 @@ def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterErr
 
 
 def _status(body: bytes) -> Any:
-    if not body.startswith(b"k8s\x00"):
+    if not body.startswith(PROTOBUF_PREFIX):
         return orjson.loads(body)
     from ..kube.protobuf_pods import read_status  # noqa: PLC0415 - only a request for protobuf is refused in protobuf
 

@@ -401,8 +401,7 @@ class _Object:
         warned = [*self._never_starts(template), *(each for each in found if each.action in _WARNINGS)]
         if not decided.denied:
             warned += at_other_fields(self._unplaced(template, decided.pod), warned)
-        patch = decided.patch
-        verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
+        verdict: Verdict = "denied" if decided.denied else "mutated" if decided.patch else "unchanged"
         return (
             self._result(
                 template.path,
@@ -415,7 +414,7 @@ class _Object:
                 wrote=() if decided.denied else (*first.wrote, *decided.wrote),
                 held_back=decided.held_back,
             ),
-            patch,
+            decided.patch,
         )
 
     # ---- the findings and the result ---------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ _QUESTION: Final = re.compile(r"^\| (?P<question>.+?) \| (?P<answers>.+) \|$", r
 """A row of the map."""
 _HEADING: Final = re.compile(r"(#+) (.+)")
 _NO_PROSE: Final = re.compile(r"^```(?s:.*?)^```$|^(?:\||<!--| {4}|\*For |Next: |\[[^]]*\]\([^)]*\)$).*$", re.MULTILINE)
-"""A block of code, a row of a table, a comment, a lone link, or a line on whom a page is for and which is next."""
+"""A block of code, a row of a table, a comment, a lone link, or the line about a page's readers or the next page."""
 _DESCRIPTION: Final = re.compile(r"^  description: (.+)$", re.MULTILINE)
 _WHOLE_TITLE: Final = 0.3
 """How much better a section counts if the words are its whole title."""

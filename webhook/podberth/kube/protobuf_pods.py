@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
 
+from ..wellknown import PROTOBUF_PREFIX
 from .protobuf import Reader, fields, text
 
-PREFIX: Final = b"k8s\x00"
-"""The bytes before each message of the API server; no JSON begins with them."""
 _TYPE_META, _RAW = 1, 2  # fields of Unknown
 
 TABLE: Final = {
@@ -127,10 +126,10 @@ class PodListReader:
 
     def _begin(self, data: bytes) -> int:
         """Return where the list begins, and set the number of its bytes, if the bytes before it are whole."""
-        if not data.startswith(PREFIX[: len(data)]):
+        if not data.startswith(PROTOBUF_PREFIX[: len(data)]):
             raise ValueError("got no protobuf of the API server")
         kind = ""
-        for number, begin, end in fields(data, len(PREFIX)):
+        for number, begin, end in fields(data, len(PROTOBUF_PREFIX)):
             if number == _RAW:
                 if kind != "PodList":
                     raise ValueError(f"got {kind!r}, want a PodList")
@@ -147,4 +146,4 @@ def read_status(body: bytes) -> dict[str, Any]:
     Raises:
         ValueError: ``body`` is no Status in protobuf.
     """
-    return _READER.read("Status", _READER.read("Unknown", body.removeprefix(PREFIX)).get("raw", b""))
+    return _READER.read("Status", _READER.read("Unknown", body.removeprefix(PROTOBUF_PREFIX)).get("raw", b""))

@@ -405,20 +405,22 @@ def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> Node
     """
     reaches = cache(Reach(need, conventions))
     parts: list[Part] = []
+    claimable: list[Part] = []
     others: list[Part] = []
     for part in chosen:
-        if reaches(part.node_class.taints):
-            (parts if fits(part.node_class.capability, need) else others).append(part)
+        capability = part.node_class.capability
+        if not reaches(part.node_class.taints):
+            continue
+        if fits(capability, need):
+            parts.append(part)
+        elif need.or_claimed and not capability.amounts and _is_accelerated(part, conventions):
+            claimable.append(part)
+        else:
+            others.append(part)
     if need.claimed and not need.requests:
         parts, rest = _with_accelerators(parts, conventions)
         others += rest
-    if need.or_claimed:
-        claimable = [
-            part for part in others if not part.node_class.capability.amounts and _is_accelerated(part, conventions)
-        ]
-        parts += claimable
-        others = [part for part in others if part not in claimable]
-    return NodeSet(conventions, need, tuple(parts), tuple(others))
+    return NodeSet(conventions, need, (*parts, *claimable), tuple(others))
 
 
 def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
