@@ -5,8 +5,8 @@ The client library is an optional dependency, and only this module reports its a
 
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
@@ -100,7 +100,8 @@ def _client_module(what: str) -> Any:
 
     The packages ``kubernetes`` and ``kubernetes.aio`` import all of their modules, of which the client needs few, and
     not the synchronous half with requests and urllib3: 0.15 s, and 11 MB for as long as the process lives. So both are
-    made known here without the code of their ``__init__``.
+    made known here without the code of their ``__init__``. When ``aiohttp`` is imported, it reads the certificates that
+    the machine trusts, twice, for connections without a TLS context; each connection of the client has a context.
 
     Raises:
         UsageError: the client library is not installed.
@@ -110,10 +111,26 @@ def _client_module(what: str) -> Any:
             spec = None if name in sys.modules else find_spec(name)
             if spec is not None:
                 sys.modules[name] = module_from_spec(spec)
-        from . import client  # noqa: PLC0415 - an extra, and 15 MB that other processes do not load
+        with _no_trusted_certificates():
+            from . import client  # noqa: PLC0415 - an extra, and 15 MB that other processes do not load
     except ImportError as error:
         raise UsageError(f"{what}: {without_extra(error, 'cluster')}") from error
     return client
+
+
+@contextmanager
+def _no_trusted_certificates() -> Iterator[None]:
+    """Let OpenSSL find no trusted certificates of the machine until the ``with`` block ends: 0.05 to 0.1 s."""
+    before = {name: os.environ.get(name) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")}
+    os.environ.update(dict.fromkeys(before, os.devnull))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @asynccontextmanager
