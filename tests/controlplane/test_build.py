@@ -111,7 +111,7 @@ def test_what_is_missing_of_the_given_ones_is_named(environ: dict[str, str], tmp
         build.assets(environ)
 
 
-@pytest.mark.parametrize(("release", "version"), [("", "v1.36.3"), ("1.33", "v1.33.13"), ("1.31", "v1.31.0")])
+@pytest.mark.parametrize(("release", "version"), [("", "v1.36.3"), ("1.37", "v1.37.2"), ("1.33", "v1.33.13"), ("1.31", "v1.31.0")])
 def test_the_version_is_that_of_the_releases_modules(release: str, version: str) -> None:
     environ = {build.RELEASE_VARIABLE: release}
     assert (build.kubernetes_version(environ), build.minor(environ)) == (version, int(version.split(".")[1]))
