@@ -167,12 +167,26 @@ def _ended(picture: Picture, phase: str) -> Diagnosis:
     return Diagnosis(cause="ended", title=f"it has ended: {phase}", evidence=(why,) if why else (), do=do, waits=False)
 
 
-def _deleted(picture: Picture, since: str) -> Diagnosis:
+def _deleted(picture: Picture, ends: str) -> Diagnosis:
+    """Return the diagnosis about a pod that is being deleted, whose grace period ends at the time ``ends``.
+
+    The API server writes the end of the grace period as ``deletionTimestamp`` (apimachinery meta/v1 ObjectMeta).
+    """
+    found = at(picture.pod, "metadata", "deletionGracePeriodSeconds")
+    grace, left = float(found if type(found) is int else 0), picture.left(ends)
     finalizers = [str(each) for each in list_at(picture.pod, "metadata", "finalizers")]
-    holds = f"finalizers hold it: {', '.join(finalizers)}" if finalizers else "the kubelet has not ended it yet"
+    statuses = [each for key, _ in _STATUSES for each in list_at(picture.status, key)]
+    runs = any("running" in mapping_at(each, "state") for each in statuses)
+    if runs and left > 0:
+        holds = f"its containers still run: the kubelet kills them in {lasting(left)}, after {lasting(grace)} of grace"
+    elif finalizers and not runs:
+        holds = f"finalizers hold it: {', '.join(finalizers)}"
+    else:
+        over = f", {lasting(-left)} after its grace period of {lasting(grace)}" if runs else ""
+        holds = f"the kubelet has not ended it yet{over}"
     return Diagnosis(
         cause="deleted",
-        title=f"it is being deleted, since {lasting(picture.age(since))}",
+        title=f"it is being deleted, since {lasting(grace - left)}",
         evidence=(holds,),
         do=(f"kubectl get pod {_name(picture)} -n {picture.namespace} -o yaml",),
         waits=False,
