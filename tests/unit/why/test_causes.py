@@ -154,6 +154,15 @@ def test_it_is_said_whether_preemption_could_help(fields: dict[str, Any], said: 
     assert said in found.diagnosis.evidence
 
 
+def test_a_holder_that_is_being_deleted_is_waited_for_and_its_owner_is_not_asked() -> None:
+    going = placed(gpu_pod(8, name="old"), "a")
+    going["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:10Z"
+    found = why(waiting(gpu_pod(4), SHORT), node("a"), node("b"), pods=[going, holder(8, "b")]).diagnosis
+    assert "a: 0 of 8 nvidia.com/gpu free; held by default/old (8, 30 min, being deleted)" in found.evidence
+    assert found.do[0] == "wait until default/old, on a, is gone: it is being deleted"
+    assert not any("owner of default/old" in each for each in found.do)
+
+
 def test_a_pod_that_never_preempts_is_offered_no_priority_class() -> None:
     for policy, offered in (("Never", False), ("PreemptLowerPriority", True)):
         asked = waiting(gpu_pod(4, preemptionPolicy=policy), SHORT)
