@@ -154,6 +154,13 @@ def test_it_is_said_whether_preemption_could_help(fields: dict[str, Any], said: 
     assert said in found.diagnosis.evidence
 
 
+def test_preemption_that_falls_short_is_not_explained_by_the_lowest_priority() -> None:
+    pods = [holder(2, "a", "low"), placed(gpu_pod(6, name="high", priority=100), "a")]
+    found = why(waiting(gpu_pod(4, priority=10), SHORT), node("a"), pods=pods)
+    said = "preemption does not help: its priority is 10, and pods of lower priority hold too little on each node"
+    assert said in found.diagnosis.evidence
+
+
 def test_a_holder_that_is_being_deleted_is_waited_for_and_its_owner_is_not_asked() -> None:
     going = placed(gpu_pod(8, name="old"), "a")
     going["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:10Z"

@@ -162,6 +162,9 @@ def _preemption(step: Step, name: str) -> str:
             )
     holders = [each for machine in step.nodes for each, _ in machine.holders(name)]
     least = min(map(_priority, holders), default=mine)
+    if least < mine:
+        few = "pods of lower priority hold too little on each node"
+        return f"preemption does not help: its priority is {mine}, and {few}"
     return f"preemption does not help: its priority is {mine}, the lowest of a holder {least}"
 
 
