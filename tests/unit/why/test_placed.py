@@ -76,3 +76,15 @@ def test_a_pod_is_being_deleted_since_its_grace_period_began(ends: str, running:
     }
     found = why(own, node("a")).diagnosis
     assert (found.title, found.evidence) == (f"it is being deleted, since {since}", (holds,))
+
+
+def test_nobody_is_sent_to_the_logs_of_a_container_that_never_started() -> None:
+    waits = {"reason": "CreateContainerError", "message": "no such hook"}
+    never = {"name": "main", "state": {"waiting": waits}, "restartCount": 0}
+    found = why(placed(gpu_pod(1), "a", phase="Pending", containerStatuses=[never]), node("a")).diagnosis
+    assert (found.cause, found.title) == ("crash", "container main cannot be started: CreateContainerError")
+    assert found.do == ("kubectl describe pod pod -n default",)
+    ran = {**never, "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}, "restartCount": 1}
+    found = why(placed(gpu_pod(1), "a", phase="Pending", containerStatuses=[ran]), node("a")).diagnosis
+    assert found.title == "container main does not stay up: CreateContainerError, restarted 1 time"
+    assert found.do == ("kubectl logs pod -n default -c main --previous",)

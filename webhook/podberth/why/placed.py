@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..kube.unchecked import at, list_at, mapping_at, text_at
-from ..words import lasting
+from ..kube.unchecked import at, count, list_at, mapping_at, text_at
+from ..words import counted, lasting
 from .architecture import is_foreign, not_runnable
 from .diagnosis import Diagnosis
 from .picture import Document, Picture, Ref, is_about, last_seen
@@ -70,21 +70,13 @@ def _troubled(picture: Picture, status: Document, what: str) -> Diagnosis | None
             "check the image's name and tag, and the pull secret of the pod's ServiceAccount",
         )
     if reason in _CRASHED:
-        last = mapping_at(status, "lastState", "terminated")
-        before = f"the last time it ended with code {last.get('exitCode')}" if last else "it has not started yet"
-        return _not_pending(
-            picture,
-            "crash",
-            f"{what} {name} does not stay up: {reason}, restarted {at(status, 'restartCount') or 0} times",
-            (*evidence, f"{before} {text_at(last, 'reason')}".strip()),
-            f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name} --previous",
-        )
+        return _crashed(picture, status, what, evidence)
     ended = mapping_at(status, "state", "terminated")
     if what == "init container" and ended.get("exitCode"):
         return _not_pending(
             picture,
             "crash",
-            f"{what} {name} has failed, and is started again: restarted {at(status, 'restartCount') or 0} times",
+            f"{what} {name} has failed, and is started again: restarted {_often(status)}",
             (f"the last time it ended with code {ended['exitCode']} {text_at(ended, 'reason')}".strip(),),
             f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name}",
         )
@@ -106,6 +98,35 @@ def _troubled(picture: Picture, status: Document, what: str) -> Diagnosis | None
             f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name}",
         )
     return None
+
+
+def _crashed(picture: Picture, status: Document, what: str, evidence: tuple[str, ...]) -> Diagnosis:
+    """Return the diagnosis about a container that does not stay up, or that the kubelet cannot start.
+
+    A container that never ran has no logs: ``kubectl logs --previous`` fails.
+    """
+    name, reason = text_at(status, "name"), text_at(status, "state", "waiting", "reason")
+    last = mapping_at(status, "lastState", "terminated")
+    if not last:
+        return _not_pending(
+            picture,
+            "crash",
+            f"{what} {name} cannot be started: {reason}",
+            evidence,
+            f"kubectl describe pod {_name(picture)} -n {picture.namespace}",
+        )
+    before = f"the last time it ended with code {last.get('exitCode')}"
+    return _not_pending(
+        picture,
+        "crash",
+        f"{what} {name} does not stay up: {reason}, restarted {_often(status)}",
+        (*evidence, f"{before} {text_at(last, 'reason')}".strip()),
+        f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name} --previous",
+    )
+
+
+def _often(status: Document) -> str:
+    return counted(count(at(status, "restartCount")), "time")
 
 
 def _starting(picture: Picture) -> Diagnosis:
