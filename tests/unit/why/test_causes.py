@@ -183,6 +183,13 @@ def test_room_on_a_tainted_node_is_named() -> None:
     assert "enough is free on b, which it cannot use: tainted team=red:NoSchedule" in found.diagnosis.evidence
 
 
+def test_a_node_that_is_not_ready_counts_once_though_it_has_a_taint_of_each_effect() -> None:
+    down = [{"key": "node.kubernetes.io/not-ready", "effect": each} for each in ("NoSchedule", "NoExecute")]
+    found = why(waiting(gpu_pod(1), TAINTED), node("b", spec={"taints": down})).diagnosis
+    assert found.title == "the only node that could hold it is not ready"
+    assert found.evidence == ("not ready: 1 node (b)",)
+
+
 def test_a_toleration_is_written_out_and_a_state_of_a_node_is_not_tolerated() -> None:
     down = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
     found = why(waiting(gpu_pod(1), TAINTED), node("a", spec={"taints": [RED]}), node("b", spec={"taints": [down]}))
@@ -368,6 +375,14 @@ def test_who_holds_the_devices_that_a_claim_lacks_is_named() -> None:
     assert found.diagnosis.cause == "claim unallocated"
     assert found.diagnosis.evidence[-1] == "b: 0 of 2 gpu.nvidia.com free; held by team-a/train (2)"
     assert found.diagnosis.do[-1] == "ask the owner of team-a/train, on b, or of the others"
+
+
+def test_a_claim_for_all_devices_of_a_class_is_not_said_to_ask_for_one() -> None:
+    spec = asking()
+    spec["devices"]["requests"][0]["exactly"]["allocationMode"] = "All"
+    known = {claims_ref("deviceclasses", name="gpu.nvidia.com"): device_class("gpu.nvidia.com", GPU_DRIVER)}
+    found = why(waiting(claiming(), UNALLOCATED), node("b"), read={MINE: {"spec": spec}, **known}).diagnosis
+    assert found.evidence[0] == "it asks for all of DeviceClass gpu.nvidia.com"
 
 
 def test_claims_that_may_not_be_listed_leave_out_who_holds_the_devices() -> None:
