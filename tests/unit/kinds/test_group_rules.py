@@ -60,6 +60,7 @@ def test_workers_of_an_mpi_job_without_replicas_count_as_no_pod_of_the_minimum()
         ({}, "1", ["got 1, want none, for it has one pod: Kueue refuses the Job"]),
         ({"parallelism": 9}, "8", []),
         ({"parallelism": 9}, "1", []),
+        ({"parallelism": "${N}"}, "1", []),
     ],
 )
 def test_kueues_minimum_of_a_job_is_below_the_number_of_its_pods(
