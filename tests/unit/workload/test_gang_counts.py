@@ -61,6 +61,11 @@ def volcano_job(body: JSON) -> JSON:
     return workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "a", "replicas": 2, "template": body}]})
 
 
+def clique_set(body: JSON) -> JSON:
+    cliques = [{"name": "a", "spec": {"replicas": 2, "podSpec": body["spec"]}}]
+    return workload("grove.io/v1alpha1", "PodCliqueSet", {"replicas": 1, "template": {"cliques": cliques}})
+
+
 def leader_worker_set(size: int, worker: JSON, **leader: JSON) -> JSON:
     inner = {"size": size, "workerTemplate": worker, **leader}
     return workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": inner})
@@ -161,6 +166,12 @@ def test_a_role_without_replicas_has_the_pods_that_its_operator_makes(
     assert replicas(document) == want
     several = sum(number for _, number in want)
     assert {each.size for each in gangs(document)} == {several if several > 1 else 0}
+
+
+def test_a_pod_clique_set_without_replicas_makes_no_pods() -> None:
+    # grove.io_podcliquesets.yaml: the default of spec.replicas is 0
+    assert replicas(clique_set(EIGHT)) == [("a", 2)]
+    assert replicas(without_replicas(clique_set(EIGHT))) == [("a", 0)]
 
 
 def dynamo(**services: JSON) -> JSON:
