@@ -154,6 +154,22 @@ def test_it_is_said_whether_preemption_could_help(fields: dict[str, Any], said: 
     assert said in found.diagnosis.evidence
 
 
+def test_preemption_that_falls_short_is_not_explained_by_the_lowest_priority() -> None:
+    pods = [holder(2, "a", "low"), placed(gpu_pod(6, name="high", priority=100), "a")]
+    found = why(waiting(gpu_pod(4, priority=10), SHORT), node("a"), pods=pods)
+    said = "preemption does not help: its priority is 10, and pods of lower priority hold too little on each node"
+    assert said in found.diagnosis.evidence
+
+
+def test_a_holder_that_is_being_deleted_is_waited_for_and_its_owner_is_not_asked() -> None:
+    going = placed(gpu_pod(8, name="old"), "a")
+    going["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:10Z"
+    found = why(waiting(gpu_pod(4), SHORT), node("a"), node("b"), pods=[going, holder(8, "b")]).diagnosis
+    assert "a: 0 of 8 nvidia.com/gpu free; held by default/old (8, 30 min, being deleted)" in found.evidence
+    assert found.do[0] == "wait until default/old, on a, is gone: it is being deleted"
+    assert not any("owner of default/old" in each for each in found.do)
+
+
 def test_a_pod_that_never_preempts_is_offered_no_priority_class() -> None:
     for policy, offered in (("Never", False), ("PreemptLowerPriority", True)):
         asked = waiting(gpu_pod(4, preemptionPolicy=policy), SHORT)
@@ -165,6 +181,13 @@ def test_room_on_a_tainted_node_is_named() -> None:
     nodes = node("a"), node("b", spec={"taints": [RED]})
     found = why(waiting(gpu_pod(4), SHORT), *nodes, pods=[holder(8, "a")])
     assert "enough is free on b, which it cannot use: tainted team=red:NoSchedule" in found.diagnosis.evidence
+
+
+def test_a_node_that_is_not_ready_counts_once_though_it_has_a_taint_of_each_effect() -> None:
+    down = [{"key": "node.kubernetes.io/not-ready", "effect": each} for each in ("NoSchedule", "NoExecute")]
+    found = why(waiting(gpu_pod(1), TAINTED), node("b", spec={"taints": down})).diagnosis
+    assert found.title == "the only node that could hold it is not ready"
+    assert found.evidence == ("not ready: 1 node (b)",)
 
 
 def test_a_toleration_is_written_out_and_a_state_of_a_node_is_not_tolerated() -> None:
@@ -352,6 +375,14 @@ def test_who_holds_the_devices_that_a_claim_lacks_is_named() -> None:
     assert found.diagnosis.cause == "claim unallocated"
     assert found.diagnosis.evidence[-1] == "b: 0 of 2 gpu.nvidia.com free; held by team-a/train (2)"
     assert found.diagnosis.do[-1] == "ask the owner of team-a/train, on b, or of the others"
+
+
+def test_a_claim_for_all_devices_of_a_class_is_not_said_to_ask_for_one() -> None:
+    spec = asking()
+    spec["devices"]["requests"][0]["exactly"]["allocationMode"] = "All"
+    known = {claims_ref("deviceclasses", name="gpu.nvidia.com"): device_class("gpu.nvidia.com", GPU_DRIVER)}
+    found = why(waiting(claiming(), UNALLOCATED), node("b"), read={MINE: {"spec": spec}, **known}).diagnosis
+    assert found.evidence[0] == "it asks for all of DeviceClass gpu.nvidia.com"
 
 
 def test_claims_that_may_not_be_listed_leave_out_who_holds_the_devices() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from builders import gpu_pod
 from podberth.why.diagnosis import Diagnosis
-from podberth.why.picture import Ref
-from why_pictures import Document, node, placed, why
+from podberth.why.picture import Ref, pods_in
+from why_pictures import Document, forbidden, node, placed, why
 
 EVENTS = Ref("", ("v1",), "events", "default", fields="reason=FailedCreate")
 
@@ -84,3 +84,34 @@ def test_the_newest_job_that_has_not_ended_counts_for_its_cron_job() -> None:
     assert why(None, node("a"), kind="cronjob", controllers=(held, jobs[0])).diagnosis.title.startswith(
         "CronJob train is"
     )
+
+
+def without_pods(kind: str, spec: Document, **status: Any) -> Diagnosis:
+    own = {"kind": kind, "metadata": {"name": "train"}, "spec": spec, "status": status}
+    return why(None, node("a"), kind=kind.lower(), controllers=(own,)).diagnosis
+
+
+def test_a_job_between_two_tries_has_pods_that_failed() -> None:
+    found = without_pods("Job", {"parallelism": 1, "backoffLimit": 6}, failed=2)
+    assert (found.cause, found.title) == ("crash", "2 pods of Job train failed, and the next is not made yet")
+    assert found.evidence[0] == "the Job ends after 6 retries (spec.backoffLimit)"
+    assert found.do == ("kubectl logs job/train -n default",)
+    assert without_pods("Job", {"parallelism": 1}).cause == "no pods"
+
+
+def test_a_job_that_wants_no_pods_at_once_says_so() -> None:
+    found = without_pods("Job", {"parallelism": 0, "completions": 4})
+    assert (found.cause, found.title) == ("suspended", "Job train wants no pods: spec.parallelism is 0")
+
+
+def test_no_queue_starts_a_suspended_cron_job() -> None:
+    found = without_pods("CronJob", {"suspend": True})
+    assert found.do == ("set spec.suspend to false: it makes its next Job at the time of its schedule",)
+    assert any("a queue" in each for each in without_pods("Job", {"suspend": True}).do)
+
+
+def test_a_workload_whose_pods_may_not_be_read_is_not_said_to_have_none() -> None:
+    own = {"kind": "Deployment", "metadata": {"name": "train"}, "spec": {"replicas": 2}}
+    read = {pods_in("default"): forbidden("list pods in default")}
+    found = why(None, node("a"), kind="deployment", controllers=(own,), read=read).diagnosis
+    assert found.title == "its pods were not read, so nothing is known of what holds them"

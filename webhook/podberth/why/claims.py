@@ -185,14 +185,14 @@ def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
     return [(name, terms) for name, terms in found if terms]
 
 
-def _asked(picture: Picture) -> Iterator[tuple[str, int]]:
-    """Yield (DeviceClass, number of devices) for each request of the pod's claims."""
+def _asked(picture: Picture) -> Iterator[tuple[str, str]]:
+    """Yield (DeviceClass, number of devices, or ``all``) for each request of the pod's claims."""
     for _, claim in _found(picture):
         for request in list_at(claim, "spec", "devices", "requests"):
             # v1 and v1beta2 have the request under `exactly` or as alternatives; v1beta1 has it flat.
             for one in list_at(request, "firstAvailable")[:1] or [request.get("exactly") or request]:
                 if name := text_at(one, "deviceClassName"):
-                    yield name, one.get("count") or 1
+                    yield name, "all" if one.get("allocationMode") == "All" else str(one.get("count") or 1)
 
 
 def _classes(picture: Picture) -> Iterator[str]:

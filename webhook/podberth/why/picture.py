@@ -183,12 +183,16 @@ class Picture:
         return self.pod is not None and not (self.is_placed or ended or self.pod["metadata"].get("deletionTimestamp"))
 
     def age(self, since: object) -> float:
-        """Return the seconds since a time in the API's format; 0 if the text is no time."""
+        """Return the seconds since a time in the API's format; 0 if the text is no time, or a time in the future."""
+        return max(0.0, -self.left(since))
+
+    def left(self, until: object) -> float:
+        """Return the seconds until a time in the API's format, negative if it has passed; 0 if the text is no time."""
         try:
-            then = datetime.fromisoformat(since) if isinstance(since, str) else self.now
+            then = datetime.fromisoformat(until) if isinstance(until, str) else self.now
         except ValueError:
             return 0.0
-        return max(0.0, (self.now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds())
+        return ((then if then.tzinfo else then.replace(tzinfo=UTC)) - self.now).total_seconds()
 
     @property
     def events(self) -> Ref:
