@@ -47,7 +47,7 @@ def test_a_class_that_provides_nothing_is_not_blamed_for_a_volume() -> None:
     assert found.do[0] == "create a PersistentVolume of class disks that fits it"
 
 
-def test_nobody_is_told_to_make_the_claim_of_an_ephemeral_volume() -> None:
+def test_nobody_is_advised_to_make_the_claim_of_an_ephemeral_volume() -> None:
     message = f'{NO_NODE}waiting for ephemeral volume controller to create the persistentvolumeclaim "pod-scratch".'
     asked = pod(volumes=[{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}])
     found = why(waiting(asked, message), node("a")).diagnosis
