@@ -146,8 +146,29 @@ kind: Pod
 metadata: {name: own-amounts}
 spec:
   automountServiceAccountToken: false
-  resources: {limits: {cpu: "2", memory: 1Gi}, requests: {cpu: "2", memory: 1Gi}}
+  resources: {limits: {cpu: "2", memory: 1Gi}, requests: {cpu: "2"}}
   containers: [{name: a, image: i}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: sums}
+spec:
+  automountServiceAccountToken: false
+  resources: {limits: {cpu: "4", memory: 4Gi}}
+  initContainers:
+  - {name: s, image: i, restartPolicy: Always, resources: {requests: {cpu: 100m}}}
+  - {name: t, image: i, resources: {requests: {cpu: "2", memory: 1Mi}}}
+  containers:
+  - {name: a, image: i, resources: {requests: {cpu: 500m, memory: 512Mi}}}
+  - {name: b, image: i, resources: {limits: {cpu: 500m, memory: 512Mi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: decimal}
+spec:
+  automountServiceAccountToken: false
+  resources: {limits: {memory: 4G}}
+  containers: [{name: a, image: i, resources: {requests: {cpu: 500m, memory: 5M}}}, {name: b, image: i}]
 """
 
 

@@ -175,3 +175,22 @@ def test_the_amounts_of_the_pod_itself_decide_its_class(
     """An amount of zero is none, and a pod with amounts of its own has those alone (ComputePodQOS)."""
     containers = [{"name": f"c{index}", "image": "i", **each} for index, each in enumerate(of_containers)]
     assert made("v1", "Pod", spec={"containers": containers, **of_pod})["status"]["qosClass"] == wanted
+
+
+def test_a_pod_with_limits_of_its_own_requests_what_its_containers_do() -> None:
+    init = [
+        {"name": "s", "image": "i", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}},
+        {"name": "t", "image": "i", "resources": {"requests": {"cpu": "2"}}},
+    ]
+    main = [
+        {"name": "a", "image": "i", "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}}},
+        {"name": "b", "image": "i", "resources": {"limits": {"memory": "512Mi"}}},
+    ]
+    own: dict[str, Any] = {"limits": {"cpu": 4, "memory": "4Gi"}}
+    spec: dict[str, Any] = {"initContainers": init, "containers": main, "resources": own}
+    assert made("v1", "Pod", spec=spec)["spec"]["resources"]["requests"] == {"cpu": "2100m", "memory": "1Gi"}
+    spec["resources"] = {**own, "requests": {"cpu": "3"}}
+    assert made("v1", "Pod", spec=spec)["spec"]["resources"]["requests"] == {"cpu": "3", "memory": "1Gi"}
+    alone: dict[str, Any] = {"containers": [{"name": "a", "image": "i"}], "resources": own}
+    assert made("v1", "Pod", spec=alone)["spec"]["resources"]["requests"] == {"cpu": "4", "memory": "4Gi"}
+    assert "requests" not in made("v1", "Pod", spec={**alone, "resources": {}})["spec"]["resources"]

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kinds.stamping import containers
+from ..kube.amounts import requested
+from ..kube.quantity import canonical_quantity
+from ..kube.shape import RESOURCED_LISTS
 from ..kube.unchecked import at, list_at, text_at
 
 # SetDefaults_PodSpec, kubernetes pkg/apis/core/v1/defaults.go
@@ -79,10 +82,28 @@ def apply_pod_defaults(pod: dict[str, Any]) -> None:
 
 
 def apply_request_defaults(pod: dict[str, Any]) -> None:
-    """Add to the containers of a Pod, in place, a request for each limit without one, as the API server does."""
+    """Add to a Pod and its containers, in place, a request for each limit without one, as the API server does."""
     for container in containers(pod):
         if "resources" in container:
             container["resources"] = _resources(container["resources"])
+    own = pod["spec"].get("resources")
+    if own and own.get("limits"):
+        own["requests"] = {**_as_strings(own["limits"]), **_sums(pod), **(own.get("requests") or {})}
+
+
+def _sums(pod: dict[str, Any]) -> dict[str, str]:
+    """Return the cpu and memory that the containers of a Pod request together, as quantities; zero is left out.
+
+    With limits of its own, a Pod without a request of its own requests as much (defaultPodRequests, in the file of
+    SetDefaults_PodSpec; KEP-2837, on by default from Kubernetes 1.34). An older API server drops the Pod's limits.
+    """
+    every = [at(each, "resources", "requests", "memory") for each in containers(pod)]
+    found = requested({"spec": {field: pod["spec"].get(field) for field in RESOURCED_LISTS}})
+    cpu, memory = (found.get(name, 0) for name in ("cpu", "memory"))
+    size = memory // 1000
+    is_binary = size % 1024 == 0 and any(str(each).endswith("i") for each in every)
+    texts = {"cpu": f"{cpu}m", "memory": f"{size // 1024}Ki" if is_binary else str(size)}
+    return {name: canonical_quantity(text) for name, text in texts.items() if found.get(name)}
 
 
 def apply_template_defaults(template: dict[str, Any]) -> None:
