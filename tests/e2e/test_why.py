@@ -53,7 +53,7 @@ _KINDS = {
 }
 """The queues' kinds: the file of the CRD, and the path of the objects."""
 # The scheduler never looks at these: it waits for an object, or another scheduler is named.
-_UNSEEN = {"scheduler", "no-claim", "no-template", "no-group", "small-group"}
+_UNSEEN = {"scheduler", "no-claim", "no-template", "claim-quota", "no-group", "small-group"}
 _UNSEEN |= {"volcano-closed", "volcano-root", "kai-parent", "kai-missing"}
 
 
@@ -176,6 +176,9 @@ def _settle(plane: ControlPlane, scene: Scene) -> None:
         )
         if scene.status:
             plane.api.request("PATCH", f"{own}/status", {"status": scene.status}, MERGE)
+    elif scene.name == "claim-quota":
+        events = f"{path}/events?fieldSelector=reason%3DFailedResourceClaimCreation"
+        wait_for(lambda: plane.api.read(events)["items"], timeout_seconds=SECONDS, what="the claim to be refused")
     elif scene.name not in _UNSEEN:
         wait_for(lambda: plane.api.read(own)["status"].get("conditions"), timeout_seconds=SECONDS, what=scene.name)
 

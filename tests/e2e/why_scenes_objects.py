@@ -45,6 +45,17 @@ def _devices_held(namespace: str) -> list[Document]:
     return [device_class("gpu.nvidia.com", GPU_DRIVER), resource_slice("dra-1", GPU_DRIVER, "pci0000:00"), *pods]
 
 
+def _no_claims(namespace: str) -> list[Document]:
+    """Return the quota of a namespace that may have no ResourceClaim."""
+    quota = document("v1", "ResourceQuota", "no-claims", {"hard": {"count/resourceclaims.resource.k8s.io": "0"}})
+    return [{**quota, "metadata": {**quota["metadata"], "namespace": namespace}}]
+
+
+def _template(name: str, device_class: str) -> Document:
+    spec = {"spec": claim(name, device_class)["spec"]}
+    return document("resource.k8s.io/v1", "ResourceClaimTemplate", name, spec)
+
+
 SCENES: tuple[Scene, ...] = (
     Scene(
         name="gate",
@@ -86,6 +97,15 @@ SCENES: tuple[Scene, ...] = (
         objects=[claimed(resourceClaimTemplateName="gone")],
         cause="claim",
         says="ResourceClaimTemplate gone does not exist",
+    ),
+    Scene(
+        name="claim-quota",
+        objects=[_template("one-gpu", "gpu.example.com"), claimed(resourceClaimTemplateName="one-gpu")],
+        before=_no_claims,
+        cause="claim",
+        says="ResourceQuota no-claims leaves no room for a ResourceClaim of template one-gpu",
+        shows="exceeded quota: no-claims, requested: count/resourceclaims.resource.k8s.io=1",
+        does="kubectl describe quota no-claims -n why-claim-quota",
     ),
     Scene(
         name="unallocated",

@@ -1,22 +1,31 @@
 """Finds whether ResourceClaims (DRA) hold a pod: a claim, template or class is missing, or no node has devices."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from ..devices.claims import hands_out_others
+from ..kube.object_names import is_subdomain
 from ..kube.unchecked import list_at, mapping_at, text_at
 from ..topology.claimed_devices import claimed_use
-from ..words import MOST_NAMED, counted, listed, named
+from ..words import MOST_NAMED, counted, lasting, listed, named
 from .diagnosis import Diagnosis
 from .machines import Machine
-from .picture import Document, Picture, Ref
+from .picture import Document, Picture, Ref, is_about, last_seen
 from .steps import Step
 
 _GROUP: Final = "resource.k8s.io"
 _VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
 _SLICES: Final = Ref(_GROUP, _VERSIONS, "resourceslices")
 _CLAIMS: Final = Ref(_GROUP, _VERSIONS, "resourceclaims")
+# kubernetes pkg/controller/resourceclaim/controller.go, syncPod: the reason, and how the message begins.
+_REFUSED: Final = "FailedResourceClaimCreation"
+_ABOUT: Final = re.compile(r"PodResourceClaim (?P<entry>[^:\s]+): ")
+# apiserver pkg/admission/plugin/resourcequota/controller.go.
+_QUOTA: Final = re.compile(r"exceeded quota: (?P<name>[^,\s]+)")
+# The controller makes the claims of a new pod within seconds.
+_PATIENCE_SECONDS: Final = 15.0
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
@@ -26,6 +35,8 @@ def needs(picture: Picture) -> Iterator[Ref]:
             yield _template(picture, template)
         if name := _claim_name(picture, entry):
             yield _claim(picture, name)
+    if any(_unmade(picture)):
+        yield picture.events
     classes = list(_classes(picture))
     yield from map(_class, classes)
     if classes:
@@ -70,6 +81,59 @@ def missing(picture: Picture) -> Diagnosis | None:
                 do=("kubectl get deviceclasses, and write one of these into the claim or its template",),
             )
     return None
+
+
+def refused(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis that Kubernetes cannot make a claim of a template, by the pod's Events; else None.
+
+    The scheduler does not look at a pod before its claims are made (plugin DynamicResources, PreEnqueue).
+    """
+    templates = dict(_unmade(picture))
+    uids = (text_at(picture.pod, "metadata", "uid"),)
+    events = [
+        (each, match["entry"], " ".join(text_at(each, "message").split()))
+        for each in (picture.listed(picture.events) if templates else ())
+        if text_at(each, "reason") == _REFUSED and is_about(each, uids)
+        if (match := _ABOUT.match(text_at(each, "message"))) and match["entry"] in templates
+    ]
+    if not events:
+        return None
+    event, entry, message = max(events, key=lambda each: last_seen(each[0]))
+    quota = _QUOTA.search(message)
+    tried = f"the last try to make a claim of it was {lasting(picture.age(last_seen(event)))} ago"
+    if quota is None or not is_subdomain(quota["name"]):
+        return Diagnosis(
+            cause="claim",
+            title=f"Kubernetes cannot make a ResourceClaim of ResourceClaimTemplate {templates[entry]}",
+            evidence=(f"{tried}; until then no scheduler looks at the pod", message),
+            do=("change what the message names",),
+        )
+    return Diagnosis(
+        cause="claim",
+        title=f"ResourceQuota {quota['name']} leaves no room for a ResourceClaim of template {templates[entry]}",
+        evidence=(f"{tried}; until then no scheduler looks at the pod", message),
+        do=(
+            "ask for less, or delete ResourceClaims of the namespace, or have the quota raised",
+            f"kubectl describe quota {quota['name']} -n {picture.namespace}",
+        ),
+    )
+
+
+def awaited(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis that no claim was made of a template for a while, and no Event says why; else None."""
+    templates = list(dict(_unmade(picture)).values())
+    waited = picture.age(text_at(picture.pod, "metadata", "creationTimestamp"))
+    if not templates or waited <= _PATIENCE_SECONDS:
+        return None
+    return Diagnosis(
+        cause="claim",
+        title=f"no ResourceClaim is made of ResourceClaimTemplate {listed(templates)} for {lasting(waited)}",
+        evidence=("the pod's status names no claim of it, and until then no scheduler looks at the pod",),
+        do=(
+            f"kubectl get events -n {picture.namespace} --field-selector reason={_REFUSED}",
+            "see whether kube-controller-manager runs: it makes the claims",
+        ),
+    )
 
 
 def allocated_here(step: Step, machine: Machine) -> bool:
@@ -163,6 +227,18 @@ def _claim_name(picture: Picture, entry: Document) -> str:
     """Return the name of the claim for an item of a pod's ``resourceClaims``; empty if the claim was not made yet."""
     made = {text_at(each, "name"): each for each in list_at(picture.status, "resourceClaimStatuses")}
     return text_at(entry, "resourceClaimName") or text_at(made.get(text_at(entry, "name")), "resourceClaimName")
+
+
+def _unmade(picture: Picture) -> Iterator[tuple[str, str]]:
+    """Yield (item of ``resourceClaims``, existing template) for each claim that the pod's status does not name yet.
+
+    An item without a claim's name in the status needs no claim (core/v1 PodResourceClaimStatus).
+    """
+    made = {text_at(each, "name") for each in list_at(picture.status, "resourceClaimStatuses")}
+    for entry in _entries(picture):
+        name, template = text_at(entry, "name"), text_at(entry, "resourceClaimTemplateName")
+        if template and name not in made and picture.one(_template(picture, template)) is not None:
+            yield name, template
 
 
 def _found(picture: Picture) -> Iterator[tuple[str, Document]]:
