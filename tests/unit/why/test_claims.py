@@ -1,10 +1,14 @@
 """Claims of devices that cannot be made, that want devices of one sort, or that take alternatives."""
 
+from typing import Any
+
 import pytest
 
 from builders import pod
+from e2e.dra import GPU_DRIVER, PCIE_ROOT, allocated_claim, device_class, resource_slice
+from podberth.why.diagnosis import Diagnosis
 from podberth.why.picture import Picture, Ref
-from why_pictures import NOW, Document, node, waiting, why
+from why_pictures import NO_NODE, NOW, Document, forbidden, node, placed, waiting, why
 
 VERSIONS = ("v1", "v1beta2", "v1beta1")
 TEMPLATE = Ref("resource.k8s.io", VERSIONS, "resourceclaimtemplates", "default", "one-gpu")
@@ -73,3 +77,97 @@ def test_a_template_that_is_missing_comes_before_a_claim_that_is_not_made() -> N
     asked["spec"]["resourceClaims"].append({"name": "nic", "resourceClaimTemplateName": "gone"})
     found = why(asked, node("a"), read={TEMPLATE: {}})
     assert found.diagnosis.title == "ResourceClaimTemplate gone does not exist"
+
+
+# ---- devices that have to be alike, alternatives, and holders ------------------------------------------------------
+
+SLICE = resource_slice("b", GPU_DRIVER, "root-0", "root-0", "root-1", "root-1")
+
+
+def ref(plural: str, namespace: str = "", name: str = "") -> Ref:
+    return Ref("resource.k8s.io", VERSIONS, plural, namespace, name)
+
+
+def lacking(spec: Document, *held: Document, pods: tuple[Document, ...] = (), **read: Any) -> Diagnosis:
+    """Return the diagnosis of a pod whose claim of this spec gets none of the four GPUs of node ``b``."""
+    asked = pod(name="it", resourceClaims=[{"name": "x", "resourceClaimName": "mine"}])
+    known = {
+        ref("resourceclaims", "default", "mine"): {"spec": {"devices": spec}},
+        ref("deviceclasses", name="gpu.nvidia.com"): device_class("gpu.nvidia.com", GPU_DRIVER, "gpu"),
+        ref("deviceclasses", name="mig.nvidia.com"): device_class("mig.nvidia.com", GPU_DRIVER, "mig"),
+        ref("resourceslices"): {"items": [SLICE]},
+        ref("resourceclaims"): read.get("claims", {"items": list(held)}),
+    }
+    message = f"{NO_NODE}1 cannot allocate all claims."
+    return why(waiting(asked, message), node("b"), pods=pods, read=known).diagnosis
+
+
+def gpus(count: int, attribute: str = PCIE_ROOT, **exactly: Any) -> Document:
+    """Return a claim's devices: so many GPUs with one value of an attribute."""
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": count, **exactly}}
+    return {"requests": [request], "constraints": [{"requests": ["gpu"], "matchAttribute": attribute}]}
+
+
+def test_devices_that_are_free_and_not_alike_are_not_waited_for() -> None:
+    found = lacking(gpus(3))
+    assert found.cause == "claim unallocated"
+    assert found.title == (
+        "4 devices of gpu.nvidia.com are free on b, but at most 2 on one node share resource.kubernetes.io/pcieRoot; "
+        "ResourceClaim mine wants 3"
+    )
+    assert found.evidence[:2] == (
+        "constraint of the claim: matchAttribute resource.kubernetes.io/pcieRoot",
+        "b: 4 free, at most 2 alike",
+    )
+    assert found.do == ("ask for 2, or drop the constraint",)
+
+
+def test_devices_that_would_be_alike_if_a_claim_ended_are_waited_for() -> None:
+    found = lacking(gpus(2), allocated_claim("b", "gpu-0"), allocated_claim("b", "gpu-2"))
+    assert "but no two on one node share resource.kubernetes.io/pcieRoot" in found.title
+    assert found.do == (
+        "ask for 1, or drop the constraint",
+        "or wait until a claim of such devices is released",
+    )
+
+
+def test_devices_without_the_attribute_meet_no_constraint() -> None:
+    found = lacking(gpus(1, "gpu.nvidia.com/other"))
+    assert "are free on b, but none has gpu.nvidia.com/other" in found.title
+    assert found.do == ("drop the constraint: no free device meets it",)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        gpus(5),  # more than are free, alike or not
+        gpus(4, "gpu.nvidia.com/type"),  # the driver's own attribute, which all of them share
+        gpus(2),  # as many as are alike: something else keeps them
+        gpus(3, selectors=[{"cel": {"expression": "true"}}]),
+        gpus(3, tolerations=[{"operator": "Exists"}]),
+        {**gpus(3), "constraints": [{"requests": ["other"], "matchAttribute": PCIE_ROOT}]},
+    ],
+)
+def test_a_constraint_is_blamed_only_if_it_certainly_keeps_the_devices(spec: Document) -> None:
+    assert lacking(spec).title == "no node that fits has free devices for ResourceClaim mine"
+
+
+def test_a_constraint_is_not_blamed_if_the_holders_are_unknown() -> None:
+    assert lacking(gpus(3), claims=forbidden("list resourceclaims")).title.startswith("no node that fits has free")
+
+
+def test_alternatives_of_a_claim_are_all_named() -> None:
+    either = [
+        {"name": "mig", "deviceClassName": "mig.nvidia.com"},
+        {"name": "all", "deviceClassName": "gpu.nvidia.com"},
+    ]
+    found = lacking({"requests": [{"name": "gpu", "firstAvailable": either}]})
+    assert found.evidence[0] == "it asks for 1 of DeviceClass mig.nvidia.com or 1 of DeviceClass gpu.nvidia.com"
+
+
+def test_the_holder_of_a_claims_devices_is_shown_with_its_age() -> None:
+    held = allocated_claim("b", "gpu-0", "gpu-1", "gpu-2", "gpu-3")
+    holder = pod(name="train-0")
+    holder["metadata"]["namespace"] = "team"
+    found = lacking({"requests": gpus(1)["requests"]}, held, pods=(placed(holder, "b"),))
+    assert found.evidence[-1] == "b: 0 of 4 gpu.nvidia.com free; held by team/train-0 (4, 30 min)"

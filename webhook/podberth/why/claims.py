@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from ..devices.claims import hands_out_others
+from ..devices.claims import hands_out_others, whole_of_driver
 from ..kube.object_names import is_subdomain
-from ..kube.unchecked import list_at, mapping_at, text_at
-from ..topology.claimed_devices import claimed_use
+from ..kube.unchecked import count, list_at, mapping_at, text_at
+from ..topology.claimed_devices import Alike, claimed_use, free_alike
 from ..words import MOST_NAMED, counted, lasting, listed, named
 from .diagnosis import Diagnosis
 from .machines import Machine
-from .picture import Document, Picture, Ref, is_about, last_seen
+from .picture import Document, Picture, Ref, holds_since, is_about, last_seen, place_of
 from .steps import Step
 
 _GROUP: Final = "resource.k8s.io"
@@ -165,7 +165,9 @@ def unallocated(step: Step) -> Diagnosis | None:
         driver = text_at(each, "spec", "driver")
         drivers[driver] = drivers.get(driver, 0) + len(list_at(each, "spec", "devices"))
     there = [f"{counted(devices, 'device')} of {driver}" for driver, devices in sorted(drivers.items())]
-    asked = [f"{count} of DeviceClass {name}" for name, count in _asked(picture)]
+    asked = [listed(texts, "or") for texts in _asked(picture)]
+    if found := _unlike(step, [*(f"it asks for {each}" for each in asked), *holders]):
+        return found
     return Diagnosis(
         cause="claim unallocated",
         title=f"no node that fits has free devices for ResourceClaim {listed(waits)}",
@@ -183,6 +185,67 @@ def unallocated(step: Step) -> Diagnosis | None:
     )
 
 
+def _unlike(step: Step, evidence: list[str]) -> Diagnosis | None:
+    """Return the diagnosis that enough devices are free on a node, but too few share an attribute; else None."""
+    for name, claim in _found(step.picture):
+        for constraint in list_at(claim, "spec", "devices", "constraints"):
+            attribute, (driver, wanted) = text_at(constraint, "matchAttribute"), _alike_wanted(step.picture, claim)
+            if not (attribute and driver) or not _covers(constraint, claim):
+                continue
+            free = _alike(step, driver, attribute, step.picture.listed(_CLAIMS))
+            there, node = max(((each.free, node) for node, each in free.items()), default=(0, ""))
+            most = max((each.alike for each in free.values()), default=0)
+            if not most < wanted <= there:
+                continue
+            ever = max(each.alike for each in _alike(step, driver, attribute, []).values())
+            nearest = sorted(free, key=lambda each: (-free[each].alike, -free[each].free, each))[:MOST_NAMED]
+            share = {0: "none has", 1: "no two on one node share"}.get(most, f"at most {most} on one node share")
+            return Diagnosis(
+                cause="claim unallocated",
+                title=f"{counted(there, 'device')} of {driver} {'is' if there == 1 else 'are'} free on {node}, but "
+                f"{share} {attribute}; ResourceClaim {name} wants {wanted}",
+                evidence=(
+                    f"constraint of the claim: matchAttribute {attribute}",
+                    *(f"{each}: {free[each].free} free, at most {free[each].alike} alike" for each in nearest),
+                    *evidence,
+                ),
+                do=(
+                    f"ask for {most}, or drop the constraint"
+                    if most
+                    else "drop the constraint: no free device meets it",
+                    *(["or wait until a claim of such devices is released"] if ever >= wanted else ()),
+                ),
+            )
+    return None
+
+
+def _alike(step: Step, driver: str, attribute: str, claims: list[Any]) -> dict[str, Alike]:
+    """Return the devices that share an attribute on the nodes that fit otherwise, free of ``claims``."""
+    found = free_alike(step.picture.listed(_SLICES), claims, driver, attribute)
+    return {each.name: found[each.name] for each in step.nodes if each.name in found}
+
+
+def _alike_wanted(picture: Picture, claim: Document) -> tuple[str, int]:
+    """Return (driver, number) of the whole accelerators that a claim waits for; ("", 0) if that is not certain.
+
+    It is uncertain for requests with selectors, tolerations or alternatives, for several DeviceClasses, and if the
+    claims that hold devices were not read.
+    """
+    requests = [mapping_at(each, "exactly") or each for each in list_at(claim, "spec", "devices", "requests")]
+    drivers = {whole_of_driver(picture.one(_class(text_at(each, "deviceClassName"))) or {}) for each in requests}
+    other = ("firstAvailable", "selectors", "tolerations", "adminAccess", "capacity")
+    plain = all(_count(each) and not any(each.get(field) for field in other) for each in requests)
+    if not plain or len(drivers) != 1 or picture.one(_CLAIMS) is None or mapping_at(claim, "status", "allocation"):
+        return "", 0
+    return drivers.pop(), sum(map(_count, requests))
+
+
+def _covers(constraint: Document, claim: Document) -> bool:
+    """Return whether a constraint is about all requests of a claim."""
+    about = list_at(constraint, "requests")
+    return not about or {text_at(each, "name") for each in list_at(claim, "spec", "devices", "requests")} <= set(about)
+
+
 def _unallocated(picture: Picture) -> list[str]:
     """Return the names of the pod's claims without devices, if the scheduler says that it cannot allocate them."""
     if "cannot allocate" not in text_at(picture.scheduled, "message"):
@@ -197,11 +260,16 @@ def _holders(step: Step) -> tuple[list[str], list[str]]:
     """
     use = claimed_use(step.picture.listed(_SLICES), step.picture.listed(_CLAIMS))
     held = [(each.name, device) for each in step.nodes for device in use.get(each.name, ()) if device.holders]
+    pods = {(each.name, place_of(pod)): pod for each in step.nodes for pod in each.held_by}
     held.sort(key=lambda pair: (-pair[1].free, pair[0]))
     lines = []
     for node, device in held[:MOST_NAMED]:
-        by = named(f"{pod.namespace}/{pod.pod} ({pod.units})" for pod in device.holders)
-        lines.append(f"{node}: {device.free} of {device.allocatable} {device.resource} free; held by {by}")
+        texts = []
+        for each in device.holders:
+            pod = pods.get((node, f"{each.namespace}/{each.pod}"))
+            age = f", {lasting(step.picture.age(holds_since(pod)))}" if pod is not None else ""
+            texts.append(f"{each.namespace}/{each.pod} ({each.units}{age})")
+        lines.append(f"{node}: {device.free} of {device.allocatable} {device.resource} free; held by {named(texts)}")
     if len(held) > MOST_NAMED:
         lines.append(f"held on {counted(len({node for node, _ in held}), 'node')} that fit otherwise")
     return lines, [f"{pod.namespace}/{pod.pod}, on {node}" for node, device in held for pod in device.holders]
@@ -261,18 +329,30 @@ def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
     return [(name, terms) for name, terms in found if terms]
 
 
-def _asked(picture: Picture) -> Iterator[tuple[str, str]]:
-    """Yield (DeviceClass, number of devices, or ``all``) for each request of the pod's claims."""
+def _requests(picture: Picture) -> Iterator[list[Document]]:
+    """Yield the alternatives of each request of the pod's claims; most requests have one."""
     for _, claim in _found(picture):
         for request in list_at(claim, "spec", "devices", "requests"):
             # v1 and v1beta2 have the request under `exactly` or as alternatives; v1beta1 has it flat.
-            for one in list_at(request, "firstAvailable")[:1] or [request.get("exactly") or request]:
-                if name := text_at(one, "deviceClassName"):
-                    yield name, "all" if one.get("allocationMode") == "All" else str(one.get("count") or 1)
+            yield list_at(request, "firstAvailable") or [mapping_at(request, "exactly") or request]
+
+
+def _asked(picture: Picture) -> Iterator[list[str]]:
+    """Yield, for each request of the pod's claims, the devices that each alternative asks for, as text."""
+    for request in _requests(picture):
+        found = [(one, name) for one in request if (name := text_at(one, "deviceClassName"))]
+        if found:
+            yield [f"{_count(one) or 'all'} of DeviceClass {name}" for one, name in found]
+
+
+def _count(request: Document) -> int:
+    """Return the number of devices of a request; 0: all devices of a node."""
+    return 0 if text_at(request, "allocationMode") == "All" else count(request.get("count"), 1)
 
 
 def _classes(picture: Picture) -> Iterator[str]:
-    yield from dict.fromkeys(name for name, _ in _asked(picture))
+    every = (text_at(one, "deviceClassName") for request in _requests(picture) for one in request)
+    yield from dict.fromkeys(filter(None, every))
 
 
 def _claim(picture: Picture, name: str) -> Ref:
