@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from .dra import GPU_DRIVER, device_class, resource_slice
+from .dra import GPU_DRIVER, PCIE_ROOT, device_class, resource_slice
 from .why_nodes import ZONE, on
 from .why_scene import Scene, claim, claimed, document, it
 
 Document = dict[str, Any]
 
+_GAUDI = "gaudi.intel.com"
 _GPU_CLASS = document("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", {})
 
 
@@ -43,6 +44,18 @@ def _devices_held(namespace: str) -> list[Document]:
     for each in pods:
         each["metadata"]["namespace"] = namespace
     return [device_class("gpu.nvidia.com", GPU_DRIVER), resource_slice("dra-1", GPU_DRIVER, "pci0000:00"), *pods]
+
+
+def _two_apart(_namespace: str) -> list[Document]:
+    """Return two accelerators of a node below different PCIe roots, and their class."""
+    return [device_class(_GAUDI, _GAUDI), resource_slice("dra-1", _GAUDI, "pci0000:00", "pci0000:40")]
+
+
+def _alike(name: str, count: int) -> Document:
+    """Return a claim of accelerators below one PCIe root."""
+    made = claim(name, _GAUDI, count=count)
+    made["spec"]["devices"]["constraints"] = [{"requests": ["gpu"], "matchAttribute": PCIE_ROOT}]
+    return made
 
 
 def _no_claims(namespace: str) -> list[Document]:
@@ -120,6 +133,14 @@ SCENES: tuple[Scene, ...] = (
         before=_devices_held,
         cause="claim unallocated",
         says="has free devices for ResourceClaim wanted",
-        shows="dra-1: 0 of 1 gpu.nvidia.com free; held by why-claims-held/holder (1)",
+        shows="dra-1: 0 of 1 gpu.nvidia.com free; held by why-claims-held/holder (1, ",
+    ),
+    Scene(
+        name="claims-unlike",
+        objects=[_alike("wanted", 2), claimed("dra", resourceClaimName="wanted")],
+        before=_two_apart,
+        cause="claim unallocated",
+        says="are free on dra-1, but no two on one node share resource.kubernetes.io/pcieRoot",
+        does="ask for 1, or drop the constraint",
     ),
 )
