@@ -230,3 +230,8 @@ def is_about(event: Document, uids: Collection[str]) -> bool:
 def place_of(pod: Document) -> str:
     """Return NAMESPACE/NAME of a pod."""
     return f"{text_at(pod, 'metadata', 'namespace')}/{text_at(pod, 'metadata', 'name')}"
+
+
+def holds_since(pod: Document) -> str:
+    """Return the time since which a pod holds its resources, in the API's format; empty if unknown."""
+    return text_at(pod, "status", "startTime") or text_at(pod, "metadata", "creationTimestamp")

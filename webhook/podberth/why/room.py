@@ -11,7 +11,7 @@ from .alternatives import alternatives
 from .diagnosis import Diagnosis
 from .health import unhealthy
 from .machines import Machine, scarce
-from .picture import Document, place_of
+from .picture import Document, holds_since, place_of
 from .selection import barriers, selects
 from .shares import are_shares, shared
 from .steps import Step
@@ -107,7 +107,7 @@ def near(step: Step, machine: Machine, name: str) -> str:
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
     texts = [
-        f"{place_of(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))}"
+        f"{place_of(pod)} ({number(name, has)}, {lasting(step.picture.age(holds_since(pod)))}"
         f"{', being deleted' if _is_going(pod) else ''})"
         for pod, has in held
     ]
@@ -203,7 +203,3 @@ def _priority(pod: Document) -> int:
 
 def _is_going(pod: Document) -> bool:
     return bool(text_at(pod, "metadata", "deletionTimestamp"))
-
-
-def _since(pod: Document) -> str:
-    return text_at(pod, "status", "startTime") or text_at(pod, "metadata", "creationTimestamp")
