@@ -99,6 +99,7 @@ _OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
 BEFORE: Final[tuple[Before, ...]] = (
     Before(find=refusals.refused),
     Before(find=groups.not_admitted, said=("queue", "Queue", "quota", "Quota"), is_foreign=True),
+    Before(find=groups.full_queue),
     Before(find=refusals.without_pods),
     Before(find=running.not_pending),
     Before(find=held.gated, is_last_word=True),
