@@ -205,6 +205,11 @@ class Picture:
         """The reference to the Events about pods that controllers of the namespace could not create."""
         return Ref("", ("v1",), "events", self.namespace, fields="reason=FailedCreate")
 
+    @property
+    def workload_events(self) -> Ref:
+        """The reference to the Events about the workload that the user named, for a workload that was not read."""
+        return Ref("", ("v1",), "events", self.namespace, fields=f"involvedObject.name={self.name}")
+
 
 def last_seen(event: Document) -> str:
     """Return the time when an Event was seen last, to the second, in the API's format; empty if the Event has none."""

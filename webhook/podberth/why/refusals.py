@@ -64,9 +64,15 @@ The texts have the pattern's groups. An option with a name is left out if the na
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield a reference to the Events of refused pods, if the user asked about a workload."""
+    """Yield references to the Events of refused pods, if the user asked about a workload.
+
+    An operator has its own reasons for them. A field selector takes one reason only, so all Events of the operator's
+    workload are read.
+    """
     if picture.kind != "pod":
         yield picture.refusals
+        if _is_of_an_operator(picture):
+            yield picture.workload_events
 
 
 def refused(picture: Picture) -> Diagnosis | None:
@@ -218,12 +224,33 @@ def _ended(controller: Document) -> Iterator[Document]:
 def _refusals(picture: Picture) -> list[Document]:
     """Return the Events about refused pods of the workload or of a controller below the workload."""
     found = []
-    for each in picture.listed(picture.refusals):
+    for each in (*picture.listed(picture.refusals), *of_operators(picture)):
         own, kind = _controller(picture, each), text_at(each, "involvedObject", "kind").lower()
         named = text_at(each, "involvedObject", "name") == picture.name and picture.kind in {"workload", kind}
-        if own or (own is None and named):
+        if own or (own is None and named and is_about(each, _uids(picture))):
             found.append(each)
     return found
+
+
+def of_operators(picture: Picture) -> list[Document]:
+    """Return the Events with which an operator says that a pod of the workload was refused."""
+    events = picture.listed(picture.workload_events)
+    if not events:
+        return []
+    from . import operators  # noqa: PLC0415 - see the module's docstring
+
+    return [each for each in events if text_at(each, "reason") in operators.REFUSALS]
+
+
+def _is_of_an_operator(picture: Picture) -> bool:
+    """Return whether the workload that the user named is no workload of Kubernetes, so that it was not read."""
+    return not any(text_at(each, "metadata", "name") == picture.name for each in picture.controllers)
+
+
+def _uids(picture: Picture) -> set[str]:
+    """Return the uids of the workload that the user named, from the owners of its pods; empty without such pods."""
+    owners = (one for each in picture.siblings for one in list_at(each, "metadata", "ownerReferences"))
+    return {text_at(each, "uid") for each in owners if text_at(each, "name") == picture.name}
 
 
 def _controller(picture: Picture, event: Document) -> Document | None:

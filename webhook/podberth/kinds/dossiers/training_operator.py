@@ -74,6 +74,7 @@ DOSSIER: Final = Dossier(
         "kubeflow/training-operator": "v1.9.4",
         "kubeflow/mpi-operator": "caa3c47f, after v0.8.0",
     },
+    refusals=frozenset({"FailedCreatePod"}),  # training-operator pkg/controller.v1/control/pod_control.go
     kinds=(
         _kind("PyTorchJob", "v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"),
         _kind("TFJob", "v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"),

@@ -6,6 +6,7 @@ minimum of such a PodGroup is one pod, unless the pod's own controller has the a
 (pkg/controllers/podgroup/pg_controller_handler.go buildPodGroupFromPod).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from ..job_sets import REPLICATED_JOBS, annotations_of_job
 from ..members import Member, Membership, Subject, completion_index, index_of, named
 from ..name_sets import under
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind
-from ..queues import VOLCANO_QUEUE, Queue, QueueForm
+from ..queues import VOLCANO_QUEUE, FullQueue, Queue, QueueForm
 from ..roles import Predicted, Role, counted, predicted, read_once, role_of
 from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from ..starts import Share, Start, StartingGang
@@ -387,6 +388,20 @@ DOSSIER: Final = Dossier(
             title="Volcano Queue",
             versions=("v1beta1",),
             read=_queue,
+            full=(
+                FullQueue(
+                    source="volcano-sh/volcano pkg/scheduler/plugins/{capacity,proportion} JobEnqueueableFn",
+                    message=re.compile(r"queue resource quota insufficient(?:: (?P<said>.*))?"),
+                    in_events=True,
+                    # The scheduler sets the phase Inqueue once the queue has room (pkg/scheduler/actions/enqueue).
+                    phase="Pending",
+                    title="its quota has no room for this group",
+                    do=(
+                        "wait, ask for less, or name another queue: kubectl get queues.scheduling.volcano.sh",
+                        "or have the quota raised: spec.capability of the Queue",
+                    ),
+                ),
+            ),
         ),
     ),
     dialects=(
