@@ -104,6 +104,23 @@ REFUSED: Final = (
         ".resources.requests[nvidia.com/gpu]",
         "got 2, above the limit of 1; want no more than the limit",
     ),
+    _container(
+        "resources: {claims: [{name: gpu}]}",
+        ".resources.claims[0].name",
+        "got gpu, which is none of the pod's resourceClaims",
+    ),
+    Refused(
+        POD.replace("tolerations: []", "resourceClaims: [{name: gpus, resourceClaimName: mine}]").replace(
+            "image: i", "image: i, resources: {claims: [{name: gpu}]}"
+        ),
+        "spec.containers[0].resources.claims[0].name",
+        "got gpu, which is none of the pod's resourceClaims; did you mean gpus?",
+    ),
+    _pod(
+        "resources: {limits: {cpu: 1, nvidia.com/gpu: 1}}",
+        "resources.limits[nvidia.com/gpu]",
+        "got nvidia.com/gpu for the pod as a whole, want it in the resources of a container",
+    ),
     _container("ports: [{containerPort: 70000}]", ".ports[0].containerPort", "got 70000, want a port from 1 to 65535"),
     _container("ports: [{containerPort: 0}]", ".ports[0].containerPort", "got 0, want a port from 1 to 65535"),
     _container("ports: [{name: http}]", ".ports[0]", "got no containerPort, want one"),

@@ -44,7 +44,7 @@ def placed(pod: Document, on: str, **status: Any) -> Document:
 
 def picture(pod: Document | None, *nodes: Document, pods: Sequence[Document] = (), **fields: Any) -> Picture:
     """Return the picture of a cluster; what causes ask for does not exist but for ``read``."""
-    name = pod["metadata"]["name"] if pod else fields.pop("name", "train")
+    name = fields.pop("name", pod["metadata"]["name"] if pod else "train")
     found = Picture(
         now=NOW,
         namespace="default",

@@ -103,6 +103,72 @@ spec:
     podAntiAffinity:
       requiredDuringSchedulingIgnoredDuringExecution:
       - {topologyKey: zone, labelSelector: {matchExpressions: [{key: d, operator: Exists}]}, matchLabelKeys: [a, c]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: defaults}
+spec:
+  automountServiceAccountToken: false
+  containers:
+  - name: a
+    image: i
+    env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu}}}]
+    lifecycle: {preStop: {httpGet: {port: 80}}, postStart: {exec: {command: [x]}}}
+    livenessProbe: {grpc: {port: 90}}
+    readinessProbe: {httpGet: {port: 80, path: ""}}
+  volumes:
+  - name: a
+    projected:
+      sources:
+      - serviceAccountToken: {path: t}
+      - downwardAPI: {items: [{path: q, fieldRef: {fieldPath: metadata.name}}]}
+  - {name: b, downwardAPI: {items: [{path: q, resourceFieldRef: {containerName: a, resource: limits.cpu}}]}}
+  - name: c
+    ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Ki}}}}}
+  - {name: d, image: {reference: "r:5000/i:v1"}}
+  - {name: e, image: {reference: r}}
+  - {name: f, iscsi: {targetPortal: 1.2.3.4, iqn: "iqn.2000-01.a:b", lun: 0}}
+  - {name: g, rbd: {monitors: [a], image: x}}
+  - {name: h, scaleIO: {gateway: g, system: s, secretRef: {name: a}, volumeName: v}}
+  - {name: i, azureDisk: {diskName: a, diskURI: "https://a.blob.core.windows.net/b/c.vhd"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: zero}
+spec:
+  automountServiceAccountToken: false
+  containers:
+  - {name: a, image: i, resources: {limits: {cpu: "1", memory: 1Gi}}}
+  - {name: b, image: i, resources: {limits: {cpu: "0", memory: "0"}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: own-amounts}
+spec:
+  automountServiceAccountToken: false
+  resources: {limits: {cpu: "2", memory: 1Gi}, requests: {cpu: "2"}}
+  containers: [{name: a, image: i}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: sums}
+spec:
+  automountServiceAccountToken: false
+  resources: {limits: {cpu: "4", memory: 4Gi}}
+  initContainers:
+  - {name: s, image: i, restartPolicy: Always, resources: {requests: {cpu: 100m}}}
+  - {name: t, image: i, resources: {requests: {cpu: "2", memory: 1Mi}}}
+  containers:
+  - {name: a, image: i, resources: {requests: {cpu: 500m, memory: 512Mi}}}
+  - {name: b, image: i, resources: {limits: {cpu: 500m, memory: 512Mi}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: decimal}
+spec:
+  automountServiceAccountToken: false
+  resources: {limits: {memory: 4G}}
+  containers: [{name: a, image: i, resources: {requests: {cpu: 500m, memory: 5M}}}, {name: b, image: i}]
 """
 
 

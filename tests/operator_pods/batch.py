@@ -121,7 +121,9 @@ BATCH_CASES = (
         members=((of_volcano("driver", 0, 0), "driver", 0), (of_volcano("worker", 1, 8), "worker", 1)),
         owners={
             "u": workload(
-                "batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "driver"}, {"name": "worker", "replicas": 2}]}
+                "batch.volcano.sh/v1alpha1",
+                "Job",
+                {"tasks": [{"name": "driver", "replicas": 1}, {"name": "worker", "replicas": 2}]},
             )
         },
     ),

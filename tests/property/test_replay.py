@@ -84,6 +84,7 @@ APART = {
         "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "job-a-gang-of-sixteen"}],
     }
 }
+SPREAD = [{"topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}]
 SPEC = (
     "affinity",
     "nodeSelector",
@@ -95,6 +96,7 @@ SPEC = (
     "priorityClassName",
     "priority",
     "hostname",
+    "topologySpreadConstraints",
 )
 
 
@@ -168,6 +170,7 @@ ASPECTS: dict[str, list[Any]] = {
     "priorityClassName": [ABSENT, "", "usual", "urgent"],
     "priority": [ABSENT, 1],
     "hostname": [ABSENT, "h"],
+    "topologySpreadConstraints": [ABSENT, None, SPREAD],
     "name": [{"name": "pod"}, {"name": "other"}, {"generateName": "pod-"}],
     "sealed for": ["pod", "other", "", None],
 }

@@ -97,6 +97,14 @@ def test_the_figures_of_publishing_are_the_codes() -> None:
     assert publisher._HEARTBEATS_A_LABELLING == 10
 
 
+def test_the_cost_of_label_writes_is_the_benchs() -> None:
+    section = page("bench/README.md").partition("\n## Writes of live labels ")[2].partition("\n## ")[0]
+    milliseconds = rows(section)["167"][2]
+    [cores] = re.findall(r"one change a node and minute: (\d+ % of a core)", section)
+    assert f"{float(milliseconds):.1f} ms of processor time" in AGENT
+    assert f"one change a node and minute {cores}" in AGENT
+
+
 def test_every_way_to_set_labels_has_a_row_and_its_manifest_is_there() -> None:
     table = rows(AGENT.partition("\n| `--labels` | who sets them |")[2].partition("\n\n")[0])
     assert {key for key in table if set(key) != {"-"}} == {"nfd-file", *get_args(LabelTarget)}

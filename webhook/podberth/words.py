@@ -28,10 +28,19 @@ def meant_value(wanted: str, known: Collection[str]) -> str:
     """Return what to write for the value ``wanted`` of a label: "; did you mean X?", or else "; they have X, Y".
 
     ``known`` are the values that nodes have. The common mistake is a part of one: H100 for NVIDIA-H100-80GB-HBM3.
+    A value with other numbers is another thing, and not meant: NVIDIA-A100-SXM4-80GB, or another zone.
     """
     part = re.compile(rf"(?<![^\W_]){re.escape(wanted)}(?![^\W_])", re.IGNORECASE)
     whole = next((each for each in sorted(known) if wanted and part.search(each)), "")
-    return f"; did you mean {whole}?" if whole else did_you_mean(wanted, known) or f"; they have {named(sorted(known))}"
+    if whole:
+        return f"; did you mean {whole}?"
+    alike = [each for each in known if _numbers(each) == _numbers(wanted)]
+    return did_you_mean(wanted, alike) or f"; they have {named(sorted(known))}"
+
+
+def _numbers(text: str) -> list[str]:
+    """Return the words of a text that have a digit, in lower case."""
+    return re.findall(r"[^\W_]*\d[^\W_]*", text.lower())
 
 
 def counted(number: int, what: str) -> str:

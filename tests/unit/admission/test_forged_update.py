@@ -55,6 +55,9 @@ RESTORING = {
         {"nobody": {"resourceClaims": [{"name": "pair", "template": "pair", "instead": "nvidia.com/gpu"}]}},
     ),
 }
+RESTORING["schedulerName"] = Update(
+    gpu_pod(schedulerName="packer"), gpu_pod(schedulerName="default-scheduler"), {"nobody": {"schedulerName": "packer"}}
+)
 LIFELONG = jupyter()
 LIFELONG["spec"]["activeDeadlineSeconds"] = 12 * 3600
 UPDATES = {

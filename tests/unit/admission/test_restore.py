@@ -110,6 +110,18 @@ def test_a_node_label_that_the_user_means_to_change_is_left_to_the_apiserver() -
     assert updated(new, live, known) == new
 
 
+def test_a_scheduler_comes_again_where_the_manifest_names_the_default_one() -> None:
+    known = snapshot(policy("packs", "  mutations:\n  - schedulerName: \"'packer'\""))
+    manifest = gpu_pod(schedulerName="default-scheduler")
+    live = created(manifest, known)
+    again = {**manifest, "metadata": live["metadata"]}
+
+    assert live["spec"]["schedulerName"] == "packer"
+    assert updated(again, live, known)["spec"] == live["spec"]
+    other = {**gpu_pod(schedulerName="mine"), "metadata": live["metadata"]}
+    assert updated(other, live, known) == other
+
+
 def test_a_rewritten_resource_that_comes_back_is_rewritten_again() -> None:
     known = snapshot(RENAMED)
     manifest = gpu_pod()

@@ -134,6 +134,32 @@ def test_a_machine_without_the_driver_or_without_gpus_is_an_error(tmp_path: Path
         KfdReader(Sysfs(tmp_path))
 
 
+def test_a_driver_that_is_loaded_again_has_no_gpus_at_first_and_is_read_again_later(tmp_path: Path) -> None:
+    """While amdgpu is loaded, the topology has the CPUs first; an observation of no GPU would replace the last one."""
+    rows = recorded(MI210)
+    reader = KfdReader(Sysfs(write_kfd(tmp_path / "sys", rows)))
+    (tmp_path / "sys").rename(tmp_path / "before")
+    write_kfd(tmp_path / "sys", [row for row in rows if row["simd_count"] == "0"])
+    with pytest.raises(DeviceError, match="AMD: no GPU in"):
+        reader.read()
+    (tmp_path / "sys").rename(tmp_path / "meanwhile")
+    (tmp_path / "before").rename(tmp_path / "sys")
+    assert len(reader.read().gpus) == len(gpu_rows(rows))
+
+
+def test_a_driver_that_goes_while_its_gpus_are_listed_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = KfdReader(Sysfs(write_kfd(tmp_path, recorded(MI210))))
+
+    def gone(folder: Path) -> None:
+        raise FileNotFoundError(str(folder))
+
+    monkeypatch.setattr(Path, "iterdir", gone)
+    with pytest.raises(DeviceError, match="load the kernel module amdgpu"):
+        reader.read()
+
+
 def test_the_vendor_is_found_by_its_driver(tmp_path: Path) -> None:
     write_kfd(tmp_path, [{"node": "1", "simd_count": "416", "location_id": "256"}])
     assert isinstance(open_reader(Sysfs(tmp_path)), KfdReader)

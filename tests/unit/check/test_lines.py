@@ -229,3 +229,17 @@ spec:
 def test_what_keeps_several_policies_from_writing_is_said_once() -> None:
     said = [each for result in checked(DOMAIN, by=shipped_over("mixed")).results for each in result.notes]
     assert [each.policy for each in said if "kai places" in each.message] == ["multi-node-nvlink"]
+
+
+def test_a_message_about_a_label_does_not_repeat_the_key_that_the_finding_names() -> None:
+    text = """
+        apiVersion: v1
+        kind: Pod
+        metadata: {name: a}
+        spec:
+          nodeSelector: {nvidia.com/gpu.product: H100}
+          containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]
+    """
+    [warning] = checked(text, by=shipped_over("none")).results[0].warnings
+    assert warning.field == "spec.nodeSelector[nvidia.com/gpu.product]"
+    assert warning.message.startswith("got H100, which feature discovery never writes")

@@ -42,6 +42,10 @@ def test_an_object_that_the_api_server_takes_has_no_finding(text: str) -> None:
         POD.replace("name: a}", "name: olm-MODEL_TAG-a}"),
         POD.replace("tolerations: []", "tolerations: [{operator: Exists}, {key: '${KEY}', value: <value>}]"),
         POD.replace("image: i", "image: i, ports: [{containerPort: 1, name: $A}, {containerPort: 2, name: $A}]"),
+        POD.replace("tolerations: []", "resources: {limits: {cpu: 1, memory: 1Gi, hugepages-2Mi: 2Mi}}"),
+        POD.replace("tolerations: []", "resourceClaims: [{name: gpu, resourceClaimName: mine}]").replace(
+            "image: i", "image: i, resources: {claims: [{name: gpu}]}"
+        ),
         JOB.replace("spec:\n  template", "spec:\n  completionMode: Indexed\n  template"),
         CRON_JOB.replace("name: a}", "name: '{{ .Release.Name }}-{{ a name that is longer than it will be }}'}"),
         DEPLOYMENT.replace("Deployment", "StatefulSet").replace(

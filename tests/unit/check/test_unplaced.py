@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from podberth.cli.main import main
+from podberth.words import meant_value
 
 _SIMULATED = ["--simulate", "hgx-h100-8:2,l4-1"]
 
@@ -41,6 +42,7 @@ def test_what_no_known_node_has_is_said_at_its_field(tmp_path: Path, capsys: pyt
         _pod("fits", "nvidia.com/gpu: 8")
         + _pod("large", "nvidia.com/gpu: 16")
         + _pod("other-model", "nvidia.com/gpu: 1", other)
+        + _pod("other-node", "nvidia.com/gpu: 1", "nodeName: gone, ")
         + _pod("other-label", "nvidia.com/gpu: 1", "nodeSelector: {pool: a}, ")
         + _pod("other-vendor", "amd.com/gpu: 1")
         + _pod("without", "cpu: 1", other)
@@ -55,6 +57,7 @@ def test_what_no_known_node_has_is_said_at_its_field(tmp_path: Path, capsys: pyt
     assert names == [
         "Pod/shop/large",
         "Pod/shop/other-model",
+        "Pod/shop/other-node",
         "Pod/shop/other-label",
         "Pod/shop/other-vendor",
         "Pod/shop/misspelt",
@@ -67,8 +70,9 @@ def test_what_no_known_node_has_is_said_at_its_field(tmp_path: Path, capsys: pyt
         ),
         "other-model": (
             "spec.nodeSelector[nvidia.com/gpu.product]",
-            "no known node has NVIDIA-L40S; did you mean NVIDIA-L4?",
+            "no known node has NVIDIA-L40S; they have NVIDIA-H100-80GB-HBM3, NVIDIA-L4",
         ),
+        "other-node": ("spec.nodeName", "no known node of the name gone has what the pod asks for"),
         "other-label": (
             "spec.nodeSelector",
             "no known node with these devices fits nodeSelector, affinity and tolerations; podberth explain says why",
@@ -88,6 +92,19 @@ def test_a_part_of_a_label_is_said_in_full(
     selector = f"nodeSelector: {{node.kubernetes.io/instance-type: {machine}}}, "
     _, said = _checked(tmp_path, _pod("p", "nvidia.com/gpu: 1", selector), capsys, *_SIMULATED)
     assert said["p"][1] == f"no known node has {machine}; {advice}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "advice"),
+    [
+        ("NVIDA-H100-80GB-HBM3", "; did you mean NVIDIA-H100-80GB-HBM3?"),
+        ("nvidia-l4", "; did you mean NVIDIA-L4?"),
+        ("NVIDIA-A100-SXM4-80GB", "; they have NVIDIA-H100-80GB-HBM3, NVIDIA-L4"),
+        ("NVIDIA-L40S", "; they have NVIDIA-H100-80GB-HBM3, NVIDIA-L4"),
+    ],
+)
+def test_another_product_is_no_misspelling_of_one_that_nodes_have(wanted: str, advice: str) -> None:
+    assert meant_value(wanted, ["NVIDIA-L4", "NVIDIA-H100-80GB-HBM3"]) == advice
 
 
 def test_where_no_node_is_known_or_the_pod_fits_nothing_is_said(

@@ -137,6 +137,26 @@ def test_so_many_series_are_open_and_those_that_are_over_make_room() -> None:
     assert known.observe(notice("m", job("j-5")), 61.0, NOW) == "kept"
 
 
+def test_series_that_are_over_take_no_room_from_the_first_notices_after_a_quiet_time() -> None:
+    """Nobody calls ``end_quiet`` while nothing is to be sent, and the controller publishes a notice only once."""
+    known = OpenSeries(LIMITS)
+    for number in range(5):
+        known.observe(notice("m", job(f"j-{number}")), 0.0, NOW)
+    for series in list(known._series.values()):
+        known.sent(series, series.unsent, 1.0)
+    fates = [known.observe(notice("m", job(f"k-{number}")), 10_000.0, NOW) for number in range(6)]
+    assert fates == ["kept"] * 5 + ["dropped"]
+
+
+def test_namespaces_of_strangers_that_are_over_take_no_room_from_the_first_notice_after_a_quiet_time() -> None:
+    known = _strangers(unproved_namespaces=2)
+    for namespace in ("a", "b"):
+        known.observe(_in(namespace), 0.0, NOW, proved=False)
+    for series in list(known._series.values()):
+        known.sent(series, series.unsent, 1.0)
+    assert known.observe(_in("c"), 10_000.0, NOW, proved=False) == "kept"
+
+
 def test_a_series_that_cannot_be_sent_waits_behind_the_others_or_is_ended() -> None:
     known = OpenSeries(LIMITS)
     known.observe(notice("a"), 0.0, NOW)

@@ -43,6 +43,49 @@ def test_a_size_that_no_pod_says_is_the_owners_where_that_may_be_read(status: in
     play(story, pods={"team/pod": pod}, owner_status=status, owner_spec=spec)
 
 
+def test_a_group_that_is_deleted_with_its_owner_is_not_made_again_for_pods_that_are_still_there() -> None:
+    """The garbage collector deletes a JobSet's group at once, and the pods behind their Jobs: seconds later."""
+
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 2)
+        scene.owner_status = 404
+        scene.groups.clear()
+        scene.wake.set()
+        await scene.until(lambda: scene.count(LookUp) == 2)
+        # Another gang: its group is made after these would be.
+        scene.pods["team/z"] = gang("z")
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Create) == 3)
+        assert [each.place[1] for each in scene.sent if isinstance(each, Create)] == ["gang", "other", "z"]
+        assert scene.count(LookUp) == 2
+
+    # Two groups of one owner: neither is made again.
+    play(story, pods={"team/pod": POD, "team/other": gang("other", JOB)})
+
+
+def test_a_group_that_is_deleted_alone_is_made_again() -> None:
+    async def story(scene: Scene) -> None:
+        for number in range(1, 4):
+            await scene.until(lambda number=number: scene.count(Create) == number)  # type: ignore[misc]
+            await scene.until(lambda: bool(scene.groups))
+            assert scene.count(LookUp) == number
+            scene.groups.clear()
+            scene.wake.set()
+
+    play(story)
+
+
+def test_a_group_whose_owner_cannot_be_read_is_made_again_without_a_look_up() -> None:
+    async def story(scene: Scene) -> None:
+        await scene.until(lambda: scene.count(Create) == 1)
+        scene.groups.clear()
+        scene.wake.set()
+        await scene.until(lambda: scene.count(Create) == 2)
+        assert scene.count(LookUp) == 1
+
+    play(story, owner_status=403)
+
+
 def test_look_ups_that_are_not_answered_keep_no_other_gang_waiting() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) == AT_ONCE)

@@ -47,6 +47,28 @@ def test_an_object_of_that_name_with_another_uid_is_not_the_owner() -> None:
     assert (known.gone, known.controllers) == ({OWNED}, {})
 
 
+def test_an_owner_that_is_deleted_after_all_that_it_owns_counts_as_gone() -> None:
+    known = LookedUp()
+    deleting = {"uid": "j-1", "deletionTimestamp": "2026-01-02T03:04:05Z"}
+    for finalizers in ([], None, "foregroundDeletion", ["orphan"], ["example.com/checkpoint", 7]):
+        known.found(LOOK_UP, {**DOCUMENT, "metadata": {**deleting, "finalizers": finalizers}})
+    known.found(LOOK_UP, {**DOCUMENT, "metadata": {"uid": "j-1", "finalizers": ["foregroundDeletion"]}})
+    assert (known.gone, known.controllers) == (set(), {OWNED: None})
+    known.found(LOOK_UP, {**DOCUMENT, "metadata": {**deleting, "finalizers": ["orphan", "foregroundDeletion"]}})
+    assert (known.gone, known.controllers) == ({OWNED}, {})
+
+
+def test_an_owner_that_is_doubted_is_forgotten_if_it_could_be_read() -> None:
+    known = LookedUp()
+    assert known.doubt({OWNED}) == set()
+    known.found(LOOK_UP, DOCUMENT)
+    assert known.doubt({OWNED}) == {OWNED}
+    assert (known.controllers, known.documents, known.gone) == ({}, {}, set())
+    known.cannot_be_read(LOOK_UP, 0.0)
+    assert known.doubt({OWNED}) == set()
+    assert known.controllers == {OWNED: None}
+
+
 def test_an_owner_that_no_pod_has_is_not_looked_up() -> None:
     known = LookedUp()
     known.cannot_be_read(LOOK_UP, 0.0)

@@ -98,6 +98,37 @@ def test_what_the_node_selector_says_is_not_said_again() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("own", "ours", "said"),
+    [
+        (term("memory", "50000", operator="Lt"), term("memory", "79999", operator="Gt"), False),
+        (term("memory", "80000", operator="Lt"), term("memory", "79999", operator="Gt"), False),
+        (term("memory", "80001", operator="Lt"), term("memory", "79999", operator="Gt"), True),
+        (term("memory", "79999", operator="Gt"), term("memory", "50000", operator="Lt"), False),
+        (term("memory", "1e5", operator="Lt"), term("memory", "79999", operator="Gt"), True),
+    ],
+)
+def test_numbers_that_exclude_each_other_are_not_joined(own: dict[str, Any], ours: dict[str, Any], said: bool) -> None:
+    draft = pod(own)
+    assert isinstance(affinity.require(draft, [ours]), Change) is said
+    assert (draft.get(affinity.REQUIRED) == [own]) is not said
+    alone = pod({"matchExpressions": [*own["matchExpressions"], *ours["matchExpressions"]]})
+    assert (affinity.impossible(alone) == "") is said
+
+
+@pytest.mark.parametrize(
+    ("own", "ours"),
+    [
+        (term("memory", "100000", operator="Gt"), term("memory", "79999", operator="Gt")),
+        (term("memory", "10", operator="Lt"), term("memory", "20", operator="Lt")),
+        (term("memory", "10", operator="Gt"), term("memory", "10", "9", "x", operator="NotIn")),
+    ],
+)
+def test_a_narrower_number_implies_a_wider_one(own: dict[str, Any], ours: dict[str, Any]) -> None:
+    assert affinity.require(pod(own), [ours]) is None
+    assert isinstance(affinity.require(pod(ours), [own]), Change)
+
+
 def test_a_product_beyond_the_cap_is_left_out_whole() -> None:
     draft = pod(*(term("zone", str(number)) for number in range(9)))
     change = affinity.require(draft, [term("product", str(number)) for number in range(4)])

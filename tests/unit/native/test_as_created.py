@@ -105,3 +105,92 @@ def test_a_pod_of_another_shape_is_no_fault(spec: dict[str, Any]) -> None:
     kind = Resources().of("v1", "Pod")
     assert kind is not None
     as_created({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}, kind, "default")
+
+
+def test_hooks_references_and_volumes_have_their_defaults() -> None:
+    container = {
+        "name": "c",
+        "image": "i",
+        "env": [{"name": "A", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}}],
+        "lifecycle": {"preStop": {"httpGet": {"port": 80}}, "postStart": {"exec": {}}},
+        "livenessProbe": {"grpc": {"port": 90}},
+        "readinessProbe": {"httpGet": {"path": ""}},
+    }
+    names = {"path": "p", "fieldRef": {"fieldPath": "metadata.name"}}
+    volumes = [
+        {"name": "a", "projected": {"sources": [{"serviceAccountToken": {}}, {"downwardAPI": {"items": [names]}}]}},
+        {"name": "b", "ephemeral": {"volumeClaimTemplate": {}}},
+        {"name": "c", "image": {"reference": "r:5000/i:v1"}},
+        {"name": "d", "rbd": {"image": "x"}},
+    ]
+    spec = made("v1", "Pod", spec={"containers": [container], "volumes": volumes})["spec"]
+    found = spec["containers"][0]
+    assert found["env"][0]["valueFrom"]["resourceFieldRef"] == {"resource": "limits.cpu", "divisor": "0"}
+    assert found["lifecycle"]["preStop"]["httpGet"] == {"port": 80, "path": "/", "scheme": "HTTP"}
+    assert found["livenessProbe"]["grpc"] == {"port": 90, "service": ""}
+    assert found["readinessProbe"]["httpGet"]["path"] == "/"
+    token, downward = spec["volumes"][0]["projected"]["sources"]
+    assert token == {"serviceAccountToken": {"expirationSeconds": 3600}}
+    assert downward["downwardAPI"]["items"][0]["fieldRef"]["apiVersion"] == "v1"
+    claim = {"metadata": {}, "spec": {"volumeMode": "Filesystem"}}
+    assert spec["volumes"][1]["ephemeral"] == {"volumeClaimTemplate": claim}
+    assert spec["volumes"][2]["image"]["pullPolicy"] == "IfNotPresent"
+    assert spec["volumes"][3]["rbd"]["pool"] == "rbd"
+
+
+@pytest.mark.parametrize("wrong", ["x", 1, ["x"], {"spec": "x", "sources": "x", "items": ["x"]}])
+def test_parts_of_another_type_get_no_defaults(wrong: Any) -> None:
+    """Only the API server refuses them: podberth checks the shape of what it reads itself."""
+    container = {"name": "c", "image": "i", "lifecycle": wrong, "env": [{"name": "A", "valueFrom": wrong}]}
+    names = ("projected", "downwardAPI", "image")
+    volumes = [{"name": "v", name: wrong} for name in names]
+    volumes.append({"name": "v", "ephemeral": {"volumeClaimTemplate": wrong}})
+    assert made("v1", "Pod", spec={"containers": [container], "volumes": volumes})["spec"]["volumes"][0]
+
+
+def amounts(*sides: str) -> dict[str, Any]:
+    """Return limits, then requests, of cpu and memory as the words say: ``1`` for an amount, ``0`` for zero."""
+    found = {
+        side: {name: amount for name, amount in zip(("cpu", "memory"), text, strict=True) if amount != "-"}
+        for side, text in zip(("limits", "requests"), sides, strict=False)
+    }
+    return {"resources": found}
+
+
+@pytest.mark.parametrize(
+    ("of_pod", "of_containers", "wanted"),
+    [
+        ({}, [amounts("--", "0-")], "BestEffort"),
+        ({}, [amounts("10")], "Burstable"),
+        ({}, [amounts("11"), amounts("00")], "Burstable"),
+        ({}, [amounts("11")], "Guaranteed"),
+        (amounts("11", "11"), [{}], "Guaranteed"),
+        (amounts("--", "1-"), [amounts("11")], "Burstable"),
+        ({"resources": {}}, [amounts("11")], "BestEffort"),
+    ],
+)
+def test_the_amounts_of_the_pod_itself_decide_its_class(
+    of_pod: dict[str, Any], of_containers: list[dict[str, Any]], wanted: str
+) -> None:
+    """An amount of zero is none, and a pod with amounts of its own has those alone (ComputePodQOS)."""
+    containers = [{"name": f"c{index}", "image": "i", **each} for index, each in enumerate(of_containers)]
+    assert made("v1", "Pod", spec={"containers": containers, **of_pod})["status"]["qosClass"] == wanted
+
+
+def test_a_pod_with_limits_of_its_own_requests_what_its_containers_do() -> None:
+    init = [
+        {"name": "s", "image": "i", "restartPolicy": "Always", "resources": {"requests": {"cpu": "100m"}}},
+        {"name": "t", "image": "i", "resources": {"requests": {"cpu": "2"}}},
+    ]
+    main = [
+        {"name": "a", "image": "i", "resources": {"requests": {"cpu": "500m", "memory": "512Mi"}}},
+        {"name": "b", "image": "i", "resources": {"limits": {"memory": "512Mi"}}},
+    ]
+    own: dict[str, Any] = {"limits": {"cpu": 4, "memory": "4Gi"}}
+    spec: dict[str, Any] = {"initContainers": init, "containers": main, "resources": own}
+    assert made("v1", "Pod", spec=spec)["spec"]["resources"]["requests"] == {"cpu": "2100m", "memory": "1Gi"}
+    spec["resources"] = {**own, "requests": {"cpu": "3"}}
+    assert made("v1", "Pod", spec=spec)["spec"]["resources"]["requests"] == {"cpu": "3", "memory": "1Gi"}
+    alone: dict[str, Any] = {"containers": [{"name": "a", "image": "i"}], "resources": own}
+    assert made("v1", "Pod", spec=alone)["spec"]["resources"]["requests"] == {"cpu": "4", "memory": "4Gi"}
+    assert "requests" not in made("v1", "Pod", spec={**alone, "resources": {}})["spec"]["resources"]

@@ -3,8 +3,9 @@
 import pytest
 
 from builders import JSON
-from e2e.dra import GPU_DRIVER, NIC_DRIVER, allocated_claim, partitionable, resource_slice
-from podberth.topology.claimed_devices import claimed_use
+from e2e.dra import GPU_DRIVER, NIC_DRIVER, PCIE_ROOT, allocated_claim, device_class, partitionable, resource_slice
+from podberth.devices.claims import whole_of_driver
+from podberth.topology.claimed_devices import Alike, claimed_use, free_alike
 from podberth.topology.device_use import HoldingPod
 
 PLACES = {"1g.5gb": (4864, 1, (0, 1, 2, 3)), "3g.20gb": (19968, 4, (0, 4))}
@@ -97,3 +98,32 @@ def test_unreadable_parts_are_skipped(broken: JSON) -> None:
     bad_claim = {"kind": "ResourceClaim", "status": {"allocation": {"devices": {"results": [1, {}]}}, "reservedFor": 1}}
     found = claimed_use([*node(), document], [bad_claim])["a"]
     assert {each.resource: each.free for each in found}[SMALL] == 4
+
+
+def test_devices_with_lists_of_values_share_each_value() -> None:
+    slices = resource_slice("a", GPU_DRIVER, "x", "x", "y")
+    for device, values in zip(slices["spec"]["devices"], (["1", "2"], ["2", "3"], ["3", "4"]), strict=True):
+        device["attributes"]["numa"] = {"strings": values}
+    assert free_alike([slices], [], GPU_DRIVER, f"{GPU_DRIVER}/numa") == {"a": Alike(3, 2)}
+    assert free_alike([slices], [], GPU_DRIVER, "example.com/numa") == {"a": Alike(3, 0)}
+
+
+def test_held_devices_are_not_among_those_that_are_alike() -> None:
+    slices = [resource_slice("a", GPU_DRIVER, "x", "x", "y")]
+    claims = [allocated_claim("a", "gpu-0")]
+    assert free_alike(slices, claims, GPU_DRIVER, PCIE_ROOT) == {"a": Alike(2, 1)}
+
+
+@pytest.mark.parametrize(
+    ("document", "driver"),
+    [
+        (device_class("gpu.nvidia.com", GPU_DRIVER, "gpu"), GPU_DRIVER),
+        (device_class("all", GPU_DRIVER), ""),
+        (device_class("mig.nvidia.com", GPU_DRIVER, "mig"), ""),
+        (device_class("gpu.amd.com", "gpu.amd.com"), "gpu.amd.com"),
+        (device_class("nics", NIC_DRIVER), ""),
+        ({}, ""),
+    ],
+)
+def test_a_class_of_all_whole_accelerators_names_its_driver(document: JSON, driver: str) -> None:
+    assert whole_of_driver(document) == driver

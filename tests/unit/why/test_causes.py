@@ -73,6 +73,55 @@ def test_the_schedulers_that_call_nodes_unavailable_are_not_contradicted() -> No
     assert why(asked, node("a", spec={"taints": [RED]})).diagnosis.cause == "taint"
 
 
+NO_NODE_OF_KAI = "no nodes with enough resources were found: "
+"""The start of KAI's message about nodes (KAI-Scheduler pkg/scheduler/api/common_info/pod_errors.go)."""
+
+
+def asked_of_kai(message: str) -> Answer:
+    """Return the answer about a pod that KAI leaves waiting; all GPUs of the only node that it selects are held."""
+    asked = gpu_pod(4, nodeSelector={"pool": "x"}, schedulerName="kai-scheduler")
+    nodes = node("a", labels={"pool": "x"}), node("b")
+    return why(waiting(asked, message), *nodes, pods=[holder(8, "a")])
+
+
+@pytest.mark.parametrize(
+    ("reasons", "cause"),
+    [
+        ("2 node(s) didn't match Pod's node affinity/selector.", "scheduler's word"),
+        (
+            "1 node(s) didn't have enough resources: GPUs. \n1 node(s) didn't match Pod's node affinity/selector.",
+            "busy",
+        ),
+        ("2 node(s) didn't have enough resources: CPU cores.", "scheduler's word"),
+        ("2 node(s) didn't have enough resources: memory.", "scheduler's word"),
+    ],
+)
+def test_kai_is_not_contradicted(reasons: str, cause: str) -> None:
+    found = asked_of_kai(NO_NODE_OF_KAI + reasons)
+    assert found.diagnosis.cause == cause
+    gang = "PodSchedulingErrors: Resources were found for 0 pods while 2 are required for gang scheduling. "
+    of_group = f"{gang}Additional pods cannot be scheduled due to: {NO_NODE_OF_KAI}{reasons}."
+    assert asked_of_kai(of_group).diagnosis.cause == cause
+
+
+def test_kai_without_a_reason_confirms_any_cause() -> None:
+    assert asked_of_kai(NO_NODE_OF_KAI.removesuffix(": ")).diagnosis.cause == "busy"
+
+
+def test_kai_has_its_own_words_for_slices_cpu_and_pod_slots() -> None:
+    mig = "nvidia.com/mig-1g.10gb"
+    sliced = node("m", gpus=0, capacity={mig: "1"})
+    asked = waiting(gpu_pod(2, resource=mig), f"{NO_NODE_OF_KAI}1 node(s) didn't have enough of mig profile: {mig}.")
+    assert why(asked, sliced).diagnosis.cause == "size"
+    asked = waiting(
+        pod(container(limits={"cpu": 999})), f"{NO_NODE_OF_KAI}1 node(s) didn't have enough resources: CPU cores."
+    )
+    assert why(asked, node("a")).diagnosis.cause == "size"
+    full = [placed(pod(name="other"), "a")]
+    asked = waiting(pod(), f"{NO_NODE_OF_KAI}1 node(s) pod number exceeded.")
+    assert why(asked, node("a", capacity={"pods": "1"}), pods=full).diagnosis.cause == "busy"
+
+
 def test_slices_are_offered_in_place_of_whole_gpus_and_profiles_in_place_of_another() -> None:
     sliced = node("m", gpus=0, capacity={"nvidia.com/mig-1g.10gb": "7"})
     assert "ask for a slice instead: nvidia.com/mig-1g.10gb" in why(waiting(gpu_pod(1), SHORT), sliced).diagnosis.do
@@ -154,6 +203,22 @@ def test_it_is_said_whether_preemption_could_help(fields: dict[str, Any], said: 
     assert said in found.diagnosis.evidence
 
 
+def test_preemption_that_falls_short_is_not_explained_by_the_lowest_priority() -> None:
+    pods = [holder(2, "a", "low"), placed(gpu_pod(6, name="high", priority=100), "a")]
+    found = why(waiting(gpu_pod(4, priority=10), SHORT), node("a"), pods=pods)
+    said = "preemption does not help: its priority is 10, and pods of lower priority hold too little on each node"
+    assert said in found.diagnosis.evidence
+
+
+def test_a_holder_that_is_being_deleted_is_waited_for_and_its_owner_is_not_asked() -> None:
+    going = placed(gpu_pod(8, name="old"), "a")
+    going["metadata"]["deletionTimestamp"] = "2026-01-31T12:00:10Z"
+    found = why(waiting(gpu_pod(4), SHORT), node("a"), node("b"), pods=[going, holder(8, "b")]).diagnosis
+    assert "a: 0 of 8 nvidia.com/gpu free; held by default/old (8, 30 min, being deleted)" in found.evidence
+    assert found.do[0] == "wait until default/old, on a, is gone: it is being deleted"
+    assert not any("owner of default/old" in each for each in found.do)
+
+
 def test_a_pod_that_never_preempts_is_offered_no_priority_class() -> None:
     for policy, offered in (("Never", False), ("PreemptLowerPriority", True)):
         asked = waiting(gpu_pod(4, preemptionPolicy=policy), SHORT)
@@ -165,6 +230,13 @@ def test_room_on_a_tainted_node_is_named() -> None:
     nodes = node("a"), node("b", spec={"taints": [RED]})
     found = why(waiting(gpu_pod(4), SHORT), *nodes, pods=[holder(8, "a")])
     assert "enough is free on b, which it cannot use: tainted team=red:NoSchedule" in found.diagnosis.evidence
+
+
+def test_a_node_that_is_not_ready_counts_once_though_it_has_a_taint_of_each_effect() -> None:
+    down = [{"key": "node.kubernetes.io/not-ready", "effect": each} for each in ("NoSchedule", "NoExecute")]
+    found = why(waiting(gpu_pod(1), TAINTED), node("b", spec={"taints": down})).diagnosis
+    assert found.title == "the only node that could hold it is not ready"
+    assert found.evidence == ("not ready: 1 node (b)",)
 
 
 def test_a_toleration_is_written_out_and_a_state_of_a_node_is_not_tolerated() -> None:
@@ -352,6 +424,14 @@ def test_who_holds_the_devices_that_a_claim_lacks_is_named() -> None:
     assert found.diagnosis.cause == "claim unallocated"
     assert found.diagnosis.evidence[-1] == "b: 0 of 2 gpu.nvidia.com free; held by team-a/train (2)"
     assert found.diagnosis.do[-1] == "ask the owner of team-a/train, on b, or of the others"
+
+
+def test_a_claim_for_all_devices_of_a_class_is_not_said_to_ask_for_one() -> None:
+    spec = asking()
+    spec["devices"]["requests"][0]["exactly"]["allocationMode"] = "All"
+    known = {claims_ref("deviceclasses", name="gpu.nvidia.com"): device_class("gpu.nvidia.com", GPU_DRIVER)}
+    found = why(waiting(claiming(), UNALLOCATED), node("b"), read={MINE: {"spec": spec}, **known}).diagnosis
+    assert found.evidence[0] == "it asks for all of DeviceClass gpu.nvidia.com"
 
 
 def test_claims_that_may_not_be_listed_leave_out_who_holds_the_devices() -> None:

@@ -56,3 +56,35 @@ def test_an_init_container_that_has_failed_is_a_crash_before_the_kubelet_waits()
     own = placed(gpu_pod(1, init=[container("early")]), "a", phase="Pending", initContainerStatuses=[status])
     found = why(own, node("a")).diagnosis
     assert (found.cause, found.evidence[0]) == ("crash", "the last time it ended with code 1 Error")
+
+
+@pytest.mark.parametrize(
+    ("ends", "running", "since", "holds"),
+    [
+        ("12:40", True, "20 min", "its containers still run: the kubelet kills them in 40 min, after 60 min of grace"),
+        ("11:50", True, "70 min", "the kubelet has not ended it yet, 10 min after its grace period of 60 min"),
+        ("11:50", False, "70 min", "finalizers hold it: batch.kubernetes.io/job-tracking"),
+    ],
+)
+def test_a_pod_is_being_deleted_since_its_grace_period_began(ends: str, running: bool, since: str, holds: str) -> None:
+    state = {"running": {}} if running else {"terminated": {"exitCode": 0}}
+    own = placed(gpu_pod(1), "a", containerStatuses=[{"name": "main", "state": state}])
+    own["metadata"] |= {
+        "deletionTimestamp": f"2026-01-31T{ends}:00Z",
+        "deletionGracePeriodSeconds": 3600,
+        "finalizers": ["batch.kubernetes.io/job-tracking"],
+    }
+    found = why(own, node("a")).diagnosis
+    assert (found.title, found.evidence) == (f"it is being deleted, since {since}", (holds,))
+
+
+def test_nobody_is_sent_to_the_logs_of_a_container_that_never_started() -> None:
+    waits = {"reason": "CreateContainerError", "message": "no such hook"}
+    never = {"name": "main", "state": {"waiting": waits}, "restartCount": 0}
+    found = why(placed(gpu_pod(1), "a", phase="Pending", containerStatuses=[never]), node("a")).diagnosis
+    assert (found.cause, found.title) == ("crash", "container main cannot be started: CreateContainerError")
+    assert found.do == ("kubectl describe pod pod -n default",)
+    ran = {**never, "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}, "restartCount": 1}
+    found = why(placed(gpu_pod(1), "a", phase="Pending", containerStatuses=[ran]), node("a")).diagnosis
+    assert found.title == "container main does not stay up: CreateContainerError, restarted 1 time"
+    assert found.do == ("kubectl logs pod -n default -c main --previous",)

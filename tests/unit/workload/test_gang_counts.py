@@ -3,6 +3,7 @@
 The counts follow the operators' sources, which stand beside the readers in kinds/dossiers.
 """
 
+import copy
 from typing import Any
 
 import pytest
@@ -58,6 +59,11 @@ def ray_cluster(head: JSON, worker: JSON) -> JSON:
 
 def volcano_job(body: JSON) -> JSON:
     return workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "a", "replicas": 2, "template": body}]})
+
+
+def clique_set(body: JSON) -> JSON:
+    cliques = [{"name": "a", "spec": {"replicas": 2, "podSpec": body["spec"]}}]
+    return workload("grove.io/v1alpha1", "PodCliqueSet", {"replicas": 1, "template": {"cliques": cliques}})
 
 
 def leader_worker_set(size: int, worker: JSON, **leader: JSON) -> JSON:
@@ -130,6 +136,42 @@ def test_an_object_whose_name_is_yet_to_be_made_has_its_gang(document: JSON, wan
     unnamed = {**document, "metadata": {"generateName": "try-"}}
     assert counts(unnamed) == want
     assert {each.source for each in gangs(unnamed)} == {each.source for each in gangs(document)}
+
+
+def without_replicas(document: JSON, *path: str | int) -> JSON:
+    """Return a copy of a workload whose part at the path states no ``replicas``."""
+    document = copy.deepcopy(document)
+    part = document["spec"]
+    for step in path:
+        part = part[step]
+    del part["replicas"]
+    return document
+
+
+@pytest.mark.parametrize(
+    ("document", "want"),
+    [
+        (without_replicas(pytorch_job(EIGHT), "pytorchReplicaSpecs", "Worker"), [("Master", 1), ("Worker", 1)]),
+        # kubeflow/mpi-operator v2beta1/default.go: no workers, and the launcher alone is no gang
+        (without_replicas(mpi_job(CPU, EIGHT), "mpiReplicaSpecs", "Worker"), [("Launcher", 1), ("Worker", 0)]),
+        (without_replicas(mpi_job(CPU, EIGHT), "mpiReplicaSpecs", "Launcher"), [("Launcher", 1), ("Worker", 3)]),
+        # volcano-sh/volcano: the field has no default, so the task has no pods
+        (without_replicas(volcano_job(EIGHT), "tasks", 0), [("a", 0)]),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)
+def test_a_role_without_replicas_has_the_pods_that_its_operator_makes(
+    document: JSON, want: list[tuple[str, int]]
+) -> None:
+    assert replicas(document) == want
+    several = sum(number for _, number in want)
+    assert {each.size for each in gangs(document)} == {several if several > 1 else 0}
+
+
+def test_a_pod_clique_set_without_replicas_makes_no_pods() -> None:
+    # grove.io_podcliquesets.yaml: the default of spec.replicas is 0
+    assert replicas(clique_set(EIGHT)) == [("a", 2)]
+    assert replicas(without_replicas(clique_set(EIGHT))) == [("a", 0)]
 
 
 def dynamo(**services: JSON) -> JSON:

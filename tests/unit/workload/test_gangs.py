@@ -244,7 +244,8 @@ def test_a_volcano_job_is_a_gang_of_all_its_tasks() -> None:
     marks = {"volcano.sh/job-name": "mpi", "volcano.sh/task-index": "1"}
     document = pod(labels=marks, annotations={"scheduling.k8s.io/group-name": "mpi-1"}, schedulerName="volcano")
     document = owned(document, "Job", api_version="batch.volcano.sh/v1alpha1", uid="vc-uid")
-    owner = workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "master"}, {"name": "w", "replicas": 2}]})
+    tasks = [{"name": "master", "replicas": 1}, {"name": "w", "replicas": 2}]
+    owner = workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": tasks})
     found = gang(document, {"vc-uid": owner})
     assert found == Gang(
         known=True, name="vcjob-vc-uid", size=3, index=1, source="VolcanoJob", system="volcano", accounted=True

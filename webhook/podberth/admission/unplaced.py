@@ -8,7 +8,7 @@ from ..devices.resources import TABLE
 from ..kube.paths import Path
 from ..kube.pod import containers
 from ..kube.quantity import is_some
-from ..kube.unchecked import mapping_at
+from ..kube.unchecked import mapping_at, text_at
 from ..words import meant_value
 from .description import describe
 from .snapshot import Snapshot
@@ -47,6 +47,8 @@ def unplaced(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> tuple[P
 
 def _unselected(pod: dict[str, Any], snapshot: Snapshot) -> tuple[Path, str]:
     """Return (path in the pod, message) for a pod whose choice of nodes leaves out each node with its devices."""
+    if name := text_at(pod, "spec", "nodeName"):
+        return ("spec", "nodeName"), f"no known node of the name {name} has what the pod asks for"
     for key, value in mapping_at(pod, "spec", "nodeSelector").items():
         known = snapshot.topology.values_of(key)
         if known and value not in known:

@@ -32,24 +32,26 @@ class KfdReader:
             DeviceError: the driver is not loaded, or has no GPU.
         """
         self._sysfs = sysfs
-        if not self.read().gpus:
-            raise DeviceError(f"AMD: no GPU in {sysfs.root / _NODES}; let the container have /dev/kfd and /dev/dri")
+        self.read()
 
     def read(self) -> Observation:
         """Read all GPUs now.
 
         Raises:
-            DeviceError: the driver is gone.
+            DeviceError: the driver is gone, or lists no GPU, as at first when the driver is loaded again.
         """
         root = self._sysfs.root / _NODES
-        if not root.is_dir():
-            raise DeviceError(f"AMD: no {root}; load the kernel module amdgpu")
-        numbers = sorted(int(entry.name) for entry in root.iterdir() if entry.name.isdigit())
+        try:
+            numbers = sorted(int(entry.name) for entry in root.iterdir() if entry.name.isdigit())
+        except OSError as error:  # also if the driver goes while the folder is listed
+            raise DeviceError(f"AMD: no {root}; load the kernel module amdgpu") from error
         nodes = {number: _properties(root / str(number) / "properties") for number in numbers}
         addresses = {number: _address(node) for number, node in nodes.items() if node and node.get("simd_count")}
         parts: dict[str, list[int]] = {}
         for number, address in addresses.items():
             parts.setdefault(address, []).append(number)
+        if not parts:
+            raise DeviceError(f"AMD: no GPU in {root}; let the container have /dev/kfd and /dev/dri")
         gpus = []
         for index, (address, members) in enumerate(parts.items()):
             first = nodes[members[0]] or {}

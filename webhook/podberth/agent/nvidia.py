@@ -239,7 +239,7 @@ def _mig(asking: NvmlRound, index: int, device: Any) -> tuple[tuple[bool, bool] 
         mode = ask("MIG mode", whose, nvml.mig_mode, device)
         return mode, ask("MIG devices", whose, nvml.mig_devices, device) if mode and mode[0] else None
 
-    before = devices()
+    noted, before = len(asking.unseen), devices()
     for _ in range(_ROUNDS):
         mode, found = before
         instances = tuple(
@@ -251,6 +251,8 @@ def _mig(asking: NvmlRound, index: int, device: Any) -> tuple[tuple[bool, bool] 
         before = devices()
         if before == (mode, found):
             return mode, instances
+        # A call that failed because the instance was gone says nothing about the layout that is read next.
+        del asking.unseen[noted:]
     asking.unseen.append(Unseen(what="MIG devices", why="reconfiguration is under way", gpus=whose))
     return before[0], ()
 

@@ -5,9 +5,9 @@ wrong in a pod of any kind is found by ``pod_refusals``.
 
 Sources: kubernetes pkg/apis/batch/validation (ValidateJobSpec), pkg/apis/apps/validation (ValidateDeploymentSpec,
 ValidateStatefulSetSpec, ValidateDaemonSetSpec), pkg/apis/core/validation (ValidateVolumeMounts,
-validateContainerCommon). Of the template of a StatefulSet, older releases check the restartPolicy alone: there its pods
-are refused. JobSet: kubernetes-sigs/jobset pkg/webhooks/jobset_webhook.go has its defaults; its CRD takes a whole
-JobTemplateSpec, and its controller adds no volume.
+validateContainerCommon, validateResourceClaimNames). Of the template of a StatefulSet, older releases check the
+restartPolicy alone: there its pods are refused. JobSet: kubernetes-sigs/jobset pkg/webhooks/jobset_webhook.go has its
+defaults; its CRD takes a whole JobTemplateSpec, and its controller adds no volume.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from ..kube.pod import containers, spec
 from ..kube.schedule import is_schedule
 from ..kube.schema import PodSchema, workload_type
 from ..kube.shape import shown
-from ..kube.unchecked import mapping_at, text_at
+from ..kube.unchecked import list_at, mapping_at, text_at
 from ..kube.walk import values
 from ..words import did_you_mean
 from ..workload.projection import place_of
@@ -113,6 +113,7 @@ def _in_template(whole: _Object, template: Template, *, named: bool) -> Iterator
     if named or all(each.body.get("image") for each in containers(template.pod)):
         yield from _selector(whole, template, named=named)
         yield from _mounts(template, named=named)
+        yield from _used_claims(template, named=named)
         yield from _absent(whole, template, named=named)
 
 
@@ -235,6 +236,20 @@ def _mounts(template: Template, *, named: bool) -> Iterator[UnknownField]:
             if name and name not in volumes and not holds_placeholder(name):
                 message = f"got {name:.63}, which no volume of the pod has{did_you_mean(name, volumes)}"
                 place = place_of(template, (*container.path, "volumeMounts", at, "name"))
+                yield _completable(place, message, named=named)
+
+
+def _used_claims(template: Template, *, named: bool) -> Iterator[UnknownField]:
+    """Yield a finding for each claim of a container that the pod does not have (validateResourceClaimNames)."""
+    claims = {text_at(each, "name") for each in spec(template.pod).get("resourceClaims") or ()}
+    if any(map(holds_placeholder, claims)):
+        return
+    for container in containers(template.pod):
+        for at, used in enumerate(list_at(container.body, "resources", "claims")):
+            name = text_at(used, "name")
+            if name and name not in claims and not holds_placeholder(name):
+                message = f"got {name:.63}, which is none of the pod's resourceClaims{did_you_mean(name, claims)}"
+                place = place_of(template, (*container.path, "resources", "claims", at, "name"))
                 yield _completable(place, message, named=named)
 
 

@@ -72,8 +72,10 @@ def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tupl
 
 
 def without_field(message: str, path: Path, pod: dict[str, Any]) -> str:
-    """Return a message without the field or container at the beginning, if ``path`` leads to that field."""
+    """Return a message without the field, key or container at the beginning, if ``path`` leads to that field."""
     said = message.removeprefix(f"{render_path(path)}: ")
+    if path and "/" in str(path[-1]):  # a label or annotation, which the finding names
+        said = said.removeprefix(f"{path[-1]}: ")
     found = _BEGINNING.match(said)
     if found is None or (container := _container(found[1], pod)) is None or path[: len(container)] != container:
         return said

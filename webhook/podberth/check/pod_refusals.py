@@ -28,6 +28,7 @@ _NATIVE_DOMAIN: Final = "kubernetes.io/"
 # The native names, besides huge pages: validation.go, validateContainerResourceName; helpers.go,
 # IsStandardContainerResourceName
 _STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
+_OF_A_POD: Final = frozenset({"cpu", "memory"})
 # validateVolumeSource, without the sources of drivers that Kubernetes no longer has
 _SOURCES: Final = frozenset(
     {
@@ -91,6 +92,7 @@ def refused(pod: dict[str, Any], own: dict[str, Any]) -> Refusals:
         # The controller of a StatefulSet replaces the hostname and the subdomain
         if name and name == text_at(pod, "spec", field) and (wrong := wrong_name(name, is_right, want)):
             yield ("spec", field), wrong
+    yield from _resources_of_pod(mapping_at(own, "spec", "resources"))
     deadline = spec(own).get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= _LONGEST_DEADLINE:
         yield ("spec", "activeDeadlineSeconds"), f"got {deadline}, want 1 to {_LONGEST_DEADLINE}"
@@ -146,6 +148,15 @@ def _resources(resources: Mapping[str, Any]) -> Refusals:
             elif amount is not None and holder == "requests" and _is_above(amount, limits.get(resource)):
                 got = f"got {amount!s:.60}, above the limit of {limits[resource]!s:.60}"
                 yield ("resources", holder, resource), f"{got}; want no more than the limit"
+
+
+def _resources_of_pod(resources: Mapping[str, Any]) -> Refusals:
+    """Yield the problems of the resources of the pod as a whole (helper/helpers.go, IsSupportedPodLevelResource)."""
+    for holder in ("limits", "requests"):
+        for resource in mapping_at(resources, holder):
+            if not (resource in _OF_A_POD or resource.startswith("hugepages-") or holds_placeholder(resource)):
+                message = f"got {resource:.80} for the pod as a whole, want it in the resources of a container"
+                yield ("spec", "resources", holder, resource), message
 
 
 def _is_above(amount: object, limit: object) -> bool:

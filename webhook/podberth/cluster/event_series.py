@@ -93,6 +93,8 @@ class OpenSeries:
     _series: dict[Notice, Series] = field(default_factory=dict)
     _buckets: OrderedDict[Regarding, Bucket] = field(default_factory=OrderedDict)
     _unproved: Bucket = field(init=False)
+    _swept_at: float = float("-inf")
+    """The time of the last call of ``end_quiet``."""
 
     def __post_init__(self) -> None:
         self._unproved = Bucket(self.limits.unproved_burst, self.limits.unproved_refill_seconds)
@@ -108,6 +110,9 @@ class OpenSeries:
         limits for unproven callers.
         """
         limits, series = self.limits, self._series.get(notice)
+        # While nothing is to be sent, nobody ends series: those that are over would count against the limits.
+        if series is None and at >= self._swept_at + limits.together_seconds:
+            self.end_quiet(at)
         if series is not None:
             series.due = series.due if series.unsent else max(at, series.due)
             series.unsent += 1
@@ -148,6 +153,7 @@ class OpenSeries:
 
     def end_quiet(self, at: float) -> None:
         """Remove each series that got no notice for ``finish_seconds`` and has no notice left to send."""
+        self._swept_at = at
         over = at - self.limits.finish_seconds
         self._series = {key: each for key, each in self._series.items() if each.unsent or each.heard > over}
 

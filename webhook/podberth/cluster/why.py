@@ -20,6 +20,7 @@ from ..kube.api_path import ApiPath, collection_path
 from ..kube.unchecked import list_at, text_at
 from ..why.causes import wanted
 from ..why.picture import Document, NotRead, Picture, Ref, pods_in
+from ..why.refusals import of_operators
 
 # Short, because a user waits.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0, silence_seconds=30.0)
@@ -316,7 +317,8 @@ def _check_there(picture: Picture) -> None:
     """Raise ClusterError if nothing of the workload ``picture.name`` was found: no pod, controller or Event."""
     if picture.pod is not None or picture.controllers:
         return
-    names = {text_at(each, "involvedObject", "name") for each in picture.listed(picture.refusals)}
+    events = (*picture.listed(picture.refusals), *of_operators(picture))
+    names = {text_at(each, "involvedObject", "name") for each in events}
     if picture.name in names:
         return
     what = f"{picture.kind} {picture.namespace}/{picture.name}"

@@ -19,9 +19,10 @@ from .in_flight import Sending
 from .observed import ObservedCluster, owners_of
 from .owner_cache import LookedUp
 from .plan import makers
-from .plan.world import Action, ActionPlan, GroupChange, LookUp, WaitingPod, World
+from .plan.intake import owners_of as references_of
+from .plan.world import Action, ActionPlan, Create, GroupChange, LookUp, WaitingPod, World
 from .requests import RequestResult, Requests, keeps_minimum, word
-from .retries import Waits, key_of
+from .retries import Subject, Waits, key_of, subject_of
 
 # Changes within this time share a round, because the pods of one gang arrive together (as in cluster.whole_objects).
 _TOGETHER_SECONDS = 0.1
@@ -58,6 +59,8 @@ class Acting:
     _reported: set[Notice] = field(init=False, default_factory=set)
     _broken: set[str] = field(init=False, default_factory=set)
     """The namespaces for which planning failed because of a bug."""
+    _seen: set[Subject] = field(init=False, default_factory=set)
+    """The kind and place of each object of podberth's that exists, or has existed and is wanted again."""
 
     def __post_init__(self) -> None:
         self._waits = Waits(self.timing)
@@ -65,7 +68,7 @@ class Acting:
 
     async def act(self) -> None:
         """Run the loop until the task is cancelled; at the end, no request is in progress."""
-        for memory in (self._known, self._fixed, self._waits, self._reported, self._broken):
+        for memory in (self._known, self._fixed, self._waits, self._reported, self._broken, self._seen):
             memory.clear()
         try:
             await self.sight.listed()
@@ -117,12 +120,30 @@ class Acting:
         again = known.due(now)
         self._waits.keep({key_of(action) for action in (*plan.actions, *again)})
         self._served = world.served
-        due = self._waits.in_turn(plan.actions, now)
+        due = self._confirmed(self._waits.in_turn(plan.actions, now), plan, world)
         self._look_ups.offer([*(each for each in due if isinstance(each, LookUp)), *again])
         self._writes.offer(each for each in due if not isinstance(each, LookUp))
         self._publish(plan)
         until = min(self._waits.next_at(now), known.next_at(now), now + _LONGEST_SECONDS)
         return min(until - now, plan.again_at - time.time())
+
+    def _confirmed(self, due: list[Action], plan: ActionPlan, world: World) -> list[Action]:
+        """Return the actions in ``due`` without each creation of an object that was there before.
+
+        The garbage collector may have deleted the object with its owner, which deletes the pods last. If podberth made
+        the object again, the garbage collector would delete it again, on and on. So the owners are looked up again
+        first.
+        """
+        wanted = {subject_of(each) for each in plan.actions if isinstance(each, Create)}
+        again = [each for each in due if isinstance(each, Create) and subject_of(each) in self._seen]
+        there = {(kind, place) for kind, table in world.known.items() for place, each in table.items() if each.ours}
+        self._seen = (self._seen & wanted).difference(map(subject_of, again)) | there
+        owners = {subject_of(each): {(each.place[0], one) for one in references_of(each.document)} for each in again}
+        doubted = self._known.doubt(set().union(*owners.values()))
+        if not doubted:
+            return due
+        self.wake.set()
+        return [each for each in due if doubted.isdisjoint(owners.get(subject_of(each), ()))]
 
     def _plan(self, world: World) -> ActionPlan:
         """Return the actions and notices for all waiting pods.
@@ -171,6 +192,8 @@ class Acting:
         elif answer.result == "ok":
             self.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
             self._waits.written(action, now)
+            if isinstance(action, Create):
+                self._seen.add(subject_of(action))
         elif isinstance(action, GroupChange) and action.minimum and keeps_minimum(action, answer):
             self._fixed[action.uid] = action.minimum
             self._waits.overtaken(action, answer, now)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from ..kube.pod import controller
-from ..kube.unchecked import text_at
+from ..kube.unchecked import list_at, text_at
 from ..workload.owners import LOOKED_UP, keep
 from .plan.world import LookUp, Owned
 
@@ -48,9 +48,10 @@ class LookedUp:
     def found(self, action: LookUp, document: Mapping[str, Any]) -> None:
         """Record the object that a look-up of an owner has found.
 
-        If the object has another uid, the owner no longer exists.
+        If the object has another uid, the owner no longer exists. If the garbage collector deletes the owner after all
+        that it owns, each new object of the owner is deleted at once, so the owner counts as gone.
         """
-        if text_at(document, "metadata", "uid") != action.owner.uid:
+        if text_at(document, "metadata", "uid") != action.owner.uid or _is_deleted_last(document):
             self.lost(action)
             return
         owned = action.namespace, action.owner
@@ -67,6 +68,14 @@ class LookedUp:
         self.gone.add(owned)
         self.controllers.pop(owned, None)
         self._ask_at.pop(owned, None)
+
+    def doubt(self, owners: AbstractSet[Owned]) -> set[Owned]:
+        """Forget and return those of ``owners`` that could be read, so that they are looked up again."""
+        read = (owners & self.controllers.keys()) - self._ask_at.keys()
+        for owned in read:
+            del self.controllers[owned]
+            self.documents.pop(owned, None)
+        return read
 
     def cannot_be_read(self, action: LookUp, at: float) -> bool:
         """Record that an owner cannot be read, so that the owner counts as the topmost owner; schedule another look-up.
@@ -91,3 +100,12 @@ class LookedUp:
     def next_at(self, after: float) -> float:
         """Return the time of the first repeated look-up after the time ``after``; infinity if there is none."""
         return min((each for each in self._ask_at.values() if each > after), default=float("inf"))
+
+
+def _is_deleted_last(document: Mapping[str, Any]) -> bool:
+    """Return whether an object is being deleted in the foreground: after the objects that it owns.
+
+    https://kubernetes.io/docs/concepts/architecture/garbage-collection/#foreground-deletion
+    """
+    deleting = bool(text_at(document, "metadata", "deletionTimestamp"))
+    return deleting and "foregroundDeletion" in list_at(document, "metadata", "finalizers")

@@ -280,6 +280,19 @@ def hands_out_others(device_class: Mapping[str, Any]) -> bool:
     return bool(drivers) and drivers.isdisjoint(DRIVERS) and _class_accelerator(device_class) is None
 
 
+def whole_of_driver(device_class: Mapping[str, Any]) -> str:
+    """Return the driver if a DeviceClass has all its whole accelerators and nothing else; empty if that is unknown.
+
+    NVIDIA's driver has MIG instances beside whole GPUs, so its class names the type (chart of dra-driver-nvidia-gpu).
+    """
+    found = ["".join(each.replace('"', "'").split()) for each in _expressions(device_class)]
+    for driver, vendor in DRIVERS.items():
+        of_type = f"&&device.attributes['{driver}'].type=='gpu'" if vendor == "nvidia" else ""
+        if found == [f"device.driver=='{driver}'{of_type}"]:
+            return driver
+    return ""
+
+
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
     """Return the accelerator of a DeviceClass, from its name or the only driver in its selectors; None if unknown."""
     known = DEVICE_CLASSES.get(str(at(device_class, "metadata", "name")))

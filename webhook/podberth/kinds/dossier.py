@@ -192,6 +192,10 @@ class Dossier:
     """The kinds whose objects make ReplicaSets named after the object and a hash: the label of the pods that has the
     hash, and the kind.
     """
+    refusals: frozenset[str] = frozenset()
+    """The reasons of the Events about a workload whose pod the API server refused, besides ``FailedCreate``, which
+    Kubernetes' own controllers write.
+    """
     podless_groups: frozenset[str] = frozenset()
     """API groups in which no kind has a pod template of the user."""
     podless_kinds: frozenset[str] = frozenset()

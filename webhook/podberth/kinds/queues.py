@@ -1,5 +1,6 @@
 """The queues of batch systems: the known facts about a queue, and the kinds of queues that podberth reads."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -21,6 +22,25 @@ class Queue:
     """The name of the parent queue: a LocalQueue's ClusterQueue, a KAI Queue's parent; empty if there is none."""
     halted: str = ""
     """The field, with its value, because of which the queue's workloads wait; empty if no such field is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullQueue:
+    """A message with which a scheduler says that a queue has no room for a pod, whatever is free on nodes."""
+
+    source: str
+    message: re.Pattern[str]
+    """The pattern of the message. The group ``queue`` is the name of the queue; without this group, the spec of the
+    PodGroup has the name. The group ``said`` is the part that says how much is used.
+    """
+    in_events: bool = False
+    """Whether the message is in an Event about the PodGroup, and not in the pod's condition PodScheduled."""
+    phase: str = ""
+    """The phase of a PodGroup that the Event counts for; empty if the message is not in an Event."""
+    title: str
+    """The fact for the user, after the name of the queue."""
+    do: tuple[str, ...]
+    """The user's options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +78,8 @@ class QueueForm:
     """The name of the queue above all others, which takes no pods; empty if there is none."""
     of_its_own: frozenset[str] = frozenset()
     """The names of the queues that the system makes by itself."""
+    full: tuple[FullQueue, ...] = ()
+    """The messages with which the system's scheduler says that a queue has no room for a pod."""
 
     @property
     def plural(self) -> str:

@@ -123,6 +123,20 @@ def specs_of(job: object) -> Mapping[str, object]:
     return mapping_at(found)
 
 
+def default_replicas(kind: object, role: str) -> int:
+    """Return the number of pods of a role that states no ``replicas``: 1, but 0 for the workers of an MPIJob.
+
+    Source: kubeflow/training-operator pkg/apis/kubeflow.org/v1/{defaulting_utils,mpi_defaults}.go,
+    kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/default.go.
+    """
+    return 0 if kind == "MPIJob" and role == "Worker" else 1
+
+
+def replicas_of(scene: Scene) -> int:
+    """Return the number of pods of a role of a Kubeflow job."""
+    return count(scene.item.get("replicas"), default_replicas(scene.document.get("kind"), scene.key))
+
+
 def is_elastic(job: object) -> bool:
     """Return whether the number of a Kubeflow job's workers may change, so that the job starts with any number of them.
 
@@ -137,7 +151,8 @@ def _minimums(job: Found) -> Iterator[tuple[Path, str]]:
     A job cannot reach ``minReplicas`` above ``maxReplicas``, or ``minAvailable`` above the number of its pods. Source:
     kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy.
     """
-    roles = {str(role): count(at(each, "replicas"), 1) for role, each in specs_of(job).items()}
+    kind, specs = job.get("kind"), specs_of(job)
+    roles = {str(role): count(at(each, "replicas"), default_replicas(kind, role)) for role, each in specs.items()}
     elastic = mapping_at(job, "spec", "elasticPolicy")
     low, high = count(elastic.get("minReplicas")), count(elastic.get("maxReplicas"))
     if high and low > high:

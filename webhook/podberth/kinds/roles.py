@@ -171,13 +171,13 @@ def _shared(asks: Asks) -> Asks:
     return asks
 
 
-def role_of(part: object) -> Role:
+def role_of(part: object, default: int = 1) -> Role:
     """Return the role that an object in an owner's document describes, such as an item of the list of roles.
 
-    The role is read from the object's fields ``template`` and ``replicas`` (1 if absent).
+    The role is read from the object's fields ``template`` and ``replicas`` (``default`` if absent).
     """
     replicas = at(part, "replicas")
-    return Role(count(replicas, 1), asks_of(at(part, "template")), unread(replicas))
+    return Role(count(replicas, default), asks_of(at(part, "template")), unread(replicas))
 
 
 def counted(roles: Iterable[Role]) -> int:

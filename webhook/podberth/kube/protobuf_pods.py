@@ -20,7 +20,7 @@ TABLE: Final = {
     # meta/v1
     "ListMeta": "string continue = 3",
     "ObjectMeta": (
-        "string name = 1; string namespace = 3; Time creationTimestamp = 8; "
+        "string name = 1; string namespace = 3; Time creationTimestamp = 8; Time deletionTimestamp = 9; "
         "repeated Texts labels = 11; repeated Texts annotations = 12"
     ),
     "Time": "int64 seconds = 1",

@@ -63,12 +63,15 @@ class Fact:
         """
         if self.operator in ("In", "NotIn"):
             return self.has(value) == (self.operator == "In")
-        if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
+        number = integer(value)
+        if self.bound is None or number is None:
             return False
-        left, right = integer(value), integer(self.values[0])
-        if left is None or right is None:
-            return False
-        return left > right if self.operator == "Gt" else left < right
+        return number > self.bound if self.operator == "Gt" else number < self.bound
+
+    @cached_property
+    def bound(self) -> int | None:
+        """The number that Gt or Lt compares a label with; None for another operator, or if the value is no integer."""
+        return integer(self.values[0]) if self.operator in ("Gt", "Lt") and len(self.values) == 1 else None
 
 
 class KnownTerm:
@@ -233,9 +236,20 @@ def _implies(one: Fact, other: Fact) -> bool:
         return one.operator in _POSITIVE
     if one.operator == "In":
         return all(map(other.is_met_by, one.values))
+    if one.bound is not None:
+        return _is_within(one, one.bound, other)
     if other.operator == "NotIn":
         return one.operator == "DoesNotExist" or (one.operator == "NotIn" and all(map(one.has, other.values)))
     return bool(one.operator == other.operator and one.values == other.values)
+
+
+def _is_within(one: Fact, bound: int, other: Fact) -> bool:
+    """Return whether every number beyond the bound of ``one``, which is Gt or Lt, satisfies ``other``."""
+    if other.operator == "NotIn":
+        return bool(other.values) and not any(map(one.is_met_by, other.values))
+    if one.operator != other.operator or other.bound is None:
+        return False
+    return bound >= other.bound if one.operator == "Gt" else bound <= other.bound
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
@@ -251,4 +265,7 @@ def _excludes(one: Fact, other: Fact) -> bool:
     for either, against in ((one, other), (other, one)):
         if either.operator == "In":
             return against.operator != "Exists" and not any(map(against.is_met_by, either.values))
+        if either.operator == "Gt" and against.operator == "Lt":
+            least, most = either.bound, against.bound
+            return least is not None and most is not None and most - least <= 1  # no integer is between them
     return False

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID
 from ..kube.namespaces import with_name_label
-from ..kube.quantity import write_quantities
+from ..kube.quantity import is_some, write_quantities
 from ..kube.shape import kind_of, metadata_problems, template_problems
 from ..workload.defaults import apply_pod_defaults, apply_template_defaults
 from .created_pod import complete_pod
@@ -228,16 +228,27 @@ def _prepare_pod(made: dict[str, Any]) -> None:
 
 
 def _qos_class(spec: Mapping[str, Any]) -> str:
-    """Return the QoS class of a pod (ComputePodQOS, kubernetes pkg/apis/core/helper/qos)."""
-    every = [each.get("resources") or {} for key in ("containers", "initContainers") for each in spec.get(key) or ()]
+    """Return the QoS class of a pod (ComputePodQOS, kubernetes pkg/apis/core/helper/qos).
+
+    The amounts of the pod itself, if it has any, decide alone (KEP-2837). An amount of zero is none.
+    """
+    holders = [each.get("resources") for key in ("containers", "initContainers") for each in spec.get(key) or ()]
+    if spec.get("resources") is not None:
+        holders = [spec["resources"]]
     amounts = [
-        [(field.get(name)) for field in (each.get("limits") or {}, each.get("requests") or {})]
-        for each in every
+        [_some((each or {}).get(side), name) for side in ("limits", "requests")]
+        for each in holders
         for name in ("cpu", "memory")
     ]
     if not any(any(each) for each in amounts):
         return "BestEffort"
     return "Guaranteed" if all(limit and limit == request for limit, request in amounts) else "Burstable"
+
+
+def _some(amounts: Mapping[str, Any] | None, name: str) -> Any:
+    """Return an amount of resources; None if it is zero or absent."""
+    amount = (amounts or {}).get(name)
+    return amount if is_some(amount) else None
 
 
 def _namespace(made: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ used up. The objects are unchecked. No function here raises an exception, and un
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -31,6 +31,13 @@ class Device(NamedTuple):
     device: str
 
 
+class Alike(NamedTuple):
+    """The number of a node's free devices, and of the most among these that share one value of an attribute."""
+
+    free: int
+    alike: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Published:
     """One published device of a node."""
@@ -39,6 +46,7 @@ class _Published:
     node: str
     kind: AcceleratorKind
     profile: str
+    attributes: Mapping[str, Any]
     consumes: _Counters
     usable: bool
     """Whether no taint keeps claims away."""
@@ -53,10 +61,8 @@ def claimed_use(
     is that of held and free ones: a GPU with an instance is no whole GPU, and a GPU that is held has no instances.
     """
     devices, left = _published(slices)
-    known = {device.name: device for device in devices}
     held = {name: _holder(claim) for claim in claims for name, _ in allocated(claim)}
-    for name in held.keys() & known.keys():
-        left.subtract(known[name].consumes)
+    _take(devices, held, left)
     groups: dict[tuple[str, str, AcceleratorKind], list[_Published]] = {}
     for device in devices:
         resource = " ".join(filter(None, (device.name.driver, device.profile)))
@@ -75,6 +81,53 @@ def claimed_use(
             )
         )
     return {node: tuple(uses) for node, uses in found.items()}
+
+
+def free_alike(
+    slices: Iterable[Mapping[str, Any]], claims: Iterable[Mapping[str, Any]], driver: str, attribute: str
+) -> dict[str, Alike]:
+    """Return the free whole accelerators of a driver that share one value of an attribute, by the node's name.
+
+    ``attribute`` has a domain, as in the field ``matchAttribute`` of a claim. A device with a list of values shares
+    each of these (KEP-5491).
+    """
+    devices, left = _published(slices)
+    held = {name for claim in claims for name, _ in allocated(claim)}
+    _take(devices, held, left)
+    nodes: dict[str, list[_Published]] = {}
+    for device in devices:
+        if device.name.driver == driver and device.kind == "whole":
+            nodes.setdefault(device.node, []).append(device)
+    found = {}
+    for node, members in nodes.items():
+        free = [each for each in members if each.name not in held]
+        groups: dict[tuple[str, str], list[_Published]] = {}
+        for each in free:
+            for value in _values(each, attribute):
+                groups.setdefault(value, []).append(each)
+        alike = max((_free(each, left) for each in groups.values()), default=0)
+        found[node] = Alike(_free(free, left), alike)
+    return found
+
+
+def _values(device: _Published, attribute: str) -> set[tuple[str, str]]:
+    """Return (type, value) for each value of an attribute of a device; a name without a domain has the driver's."""
+    domain, _, name = attribute.partition("/")
+    found = mapping_at(device.attributes, attribute)
+    if not found and domain == device.name.driver:
+        found = mapping_at(device.attributes, name)
+    return {
+        (sort.removesuffix("s"), str(value))
+        for sort, values in found.items()
+        for value in (values if isinstance(values, list) else [values])
+    }
+
+
+def _take(devices: Iterable[_Published], held: Container[Device], left: _Counters) -> None:
+    """Subtract the counters of the held devices from the counters that are left."""
+    for device in devices:
+        if device.name in held:
+            left.subtract(device.consumes)
 
 
 def uuids(slices: Iterable[Mapping[str, Any]]) -> dict[Device, str]:
@@ -139,6 +192,7 @@ def _devices(document: Mapping[str, Any], driver: str, pool: str) -> Iterator[_P
             node=node,
             kind="mig" if profile or sort == "mig" else "whole",
             profile=profile or ("mig" if sort == "mig" else ""),
+            attributes=mapping_at(body, "attributes"),
             consumes=Counter({(driver, pool, name, key): n for name, amounts in sets for key, n in amounts.items()}),
             usable=not any(text_at(taint, "effect") in _UNUSABLE for taint in list_at(body, "taints")),
         )

@@ -44,8 +44,17 @@ _NO_WORDS: Final[tuple[str, ...]] = ()
 # No word of the scheduler's is about an autoscaler, so that what it says is never first.
 _NO_NODE_FITS: Final = ("autoscaler",)
 # A message with one of these says why no node is available: that of Kubernetes' own scheduler and those made from it,
-# of Volcano, or of a scheduler of PodGroups.
-_RULES: Final = ("nodes are available", "nodes are unavailable", "pod group is unschedulable")
+# of Volcano, of a scheduler of PodGroups, or of KAI (pkg/scheduler/api/common_info/{pod,job}_errors.go). KAI writes
+# the colon only if reasons follow.
+_RULES: Final = (
+    "nodes are available",
+    "nodes are unavailable",
+    "pod group is unschedulable",
+    "no nodes with enough resources were found:",
+    "node-group(s) didn't have enough",
+)
+# KAI's names of resources, where they are not those of Kubernetes (common_info.NewFitErrorInsufficientResource).
+_KAI_NAMES: Final = {"nvidia.com/gpu": "GPUs", "cpu": "CPU cores"}
 # The keys of taints and the names of objects in a message: a word in them is no reason.
 _NAMES: Final = re.compile(r'\{[^{}]*\}|"[^"]*"')
 
@@ -83,17 +92,21 @@ class Among:
     said: tuple[str, ...]
 
 
-_INSUFFICIENT: Final = ("Insufficient ", "Too many pods")
+_TOO_MANY_PODS: Final = ("Too many pods", "pod number exceeded")
+_INSUFFICIENT: Final = ("Insufficient ", "didn't have enough", *_TOO_MANY_PODS)
 _OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
 
 BEFORE: Final[tuple[Before, ...]] = (
     Before(find=refusals.refused),
     Before(find=groups.not_admitted, said=("queue", "Queue", "quota", "Quota"), is_foreign=True),
+    Before(find=groups.full_queue),
     Before(find=refusals.without_pods),
     Before(find=running.not_pending),
     Before(find=held.gated, is_last_word=True),
     Before(find=claims.missing, said=("resourceclaim", "cannot allocate", "device class")),
+    Before(find=claims.refused, said=("resourceclaim", "cannot allocate")),
     Before(find=groups.group_missing, said=("group", "gang", "Group")),
+    Before(find=claims.awaited, said=("resourceclaim", "cannot allocate"), is_last_word=True),
     Before(find=held.unserved),
     Before(find=volumes.unbound, said=("persistentvolumeclaim", "PersistentVolumeClaim", "StorageClass")),
     Before(find=held.unseen, is_last_word=True),
@@ -320,11 +333,18 @@ def _beside(step: Step) -> Iterator[tuple[Diagnosis, tuple[str, ...]]]:
 def _precise(said: tuple[str, ...], step: Step) -> tuple[str, ...]:
     """Return the words in the scheduler's message that confirm a step's diagnosis: ``said``, with names of resources.
 
-    Words that stand for any lacking resource are replaced by "Insufficient" with each resource that the pod requests.
+    Words that stand for any lacking resource are replaced by the words of Kubernetes' scheduler and of KAI about each
+    resource that the pod requests.
     """
     if said is not _INSUFFICIENT:
         return said
-    return (*(f"Insufficient {name}" for name in step.wants if name != POD_SLOTS), "Too many pods")
+    names = [name for name in step.wants if name != POD_SLOTS]
+    return (
+        *(f"Insufficient {name}" for name in names),
+        *(f"didn't have enough resources: {_KAI_NAMES.get(name, name)}" for name in names),
+        *(f"didn't have enough of mig profile: {name}" for name in names),
+        *_TOO_MANY_PODS,
+    )
 
 
 def _said(picture: Picture) -> Said:

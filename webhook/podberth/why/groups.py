@@ -1,7 +1,7 @@
 """Finds whether a group or queue holds a pod, for pods that may be in a group or queue.
 
-The module ``grouped`` has the causes. It imports the dossiers of all group systems and queues, which takes time, so
-this module imports it only for such pods.
+The modules ``grouped`` and ``full_queues`` have the causes. They import the dossiers of all group systems and queues,
+which takes time, so this module imports them only for such pods.
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,10 @@ _WORDS: Final = ("group", "queue", "gang", "kueue")
 def needs(picture: Picture) -> Iterator[Ref]:
     """Yield references to the groups, queues and Workloads of the pod or workload."""
     if _concerned(picture):
-        from . import grouped  # noqa: PLC0415 - see the module's docstring
+        from . import full_queues, grouped  # noqa: PLC0415 - see the module's docstring
 
         yield from grouped.needs(picture)
+        yield from full_queues.needs(picture)
 
 
 def not_admitted(picture: Picture) -> Diagnosis | None:
@@ -37,6 +38,15 @@ def not_admitted(picture: Picture) -> Diagnosis | None:
     from . import grouped  # noqa: PLC0415 - see the module's docstring
 
     return grouped.not_admitted(picture) or grouped.wrong_queue(picture)
+
+
+def full_queue(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis that the pod's queue has no room for the pod, as the pod's scheduler says; else None."""
+    if not _concerned(picture):
+        return None
+    from . import full_queues  # noqa: PLC0415 - see the module's docstring
+
+    return full_queues.full_queue(picture)
 
 
 def group_missing(picture: Picture) -> Diagnosis | None:

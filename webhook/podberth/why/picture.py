@@ -183,12 +183,16 @@ class Picture:
         return self.pod is not None and not (self.is_placed or ended or self.pod["metadata"].get("deletionTimestamp"))
 
     def age(self, since: object) -> float:
-        """Return the seconds since a time in the API's format; 0 if the text is no time."""
+        """Return the seconds since a time in the API's format; 0 if the text is no time, or a time in the future."""
+        return max(0.0, -self.left(since))
+
+    def left(self, until: object) -> float:
+        """Return the seconds until a time in the API's format, negative if it has passed; 0 if the text is no time."""
         try:
-            then = datetime.fromisoformat(since) if isinstance(since, str) else self.now
+            then = datetime.fromisoformat(until) if isinstance(until, str) else self.now
         except ValueError:
             return 0.0
-        return max(0.0, (self.now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds())
+        return ((then if then.tzinfo else then.replace(tzinfo=UTC)) - self.now).total_seconds()
 
     @property
     def events(self) -> Ref:
@@ -200,6 +204,11 @@ class Picture:
     def refusals(self) -> Ref:
         """The reference to the Events about pods that controllers of the namespace could not create."""
         return Ref("", ("v1",), "events", self.namespace, fields="reason=FailedCreate")
+
+    @property
+    def workload_events(self) -> Ref:
+        """The reference to the Events about the workload that the user named, for a workload that was not read."""
+        return Ref("", ("v1",), "events", self.namespace, fields=f"involvedObject.name={self.name}")
 
 
 def last_seen(event: Document) -> str:
@@ -226,3 +235,8 @@ def is_about(event: Document, uids: Collection[str]) -> bool:
 def place_of(pod: Document) -> str:
     """Return NAMESPACE/NAME of a pod."""
     return f"{text_at(pod, 'metadata', 'namespace')}/{text_at(pod, 'metadata', 'name')}"
+
+
+def holds_since(pod: Document) -> str:
+    """Return the time since which a pod holds its resources, in the API's format; empty if unknown."""
+    return text_at(pod, "status", "startTime") or text_at(pod, "metadata", "creationTimestamp")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..kube.unchecked import at, list_at, mapping_at, text_at
-from ..words import lasting
+from ..kube.unchecked import at, count, list_at, mapping_at, text_at
+from ..words import counted, lasting
 from .architecture import is_foreign, not_runnable
 from .diagnosis import Diagnosis
 from .picture import Document, Picture, Ref, is_about, last_seen
@@ -70,21 +70,13 @@ def _troubled(picture: Picture, status: Document, what: str) -> Diagnosis | None
             "check the image's name and tag, and the pull secret of the pod's ServiceAccount",
         )
     if reason in _CRASHED:
-        last = mapping_at(status, "lastState", "terminated")
-        before = f"the last time it ended with code {last.get('exitCode')}" if last else "it has not started yet"
-        return _not_pending(
-            picture,
-            "crash",
-            f"{what} {name} does not stay up: {reason}, restarted {at(status, 'restartCount') or 0} times",
-            (*evidence, f"{before} {text_at(last, 'reason')}".strip()),
-            f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name} --previous",
-        )
+        return _crashed(picture, status, what, evidence)
     ended = mapping_at(status, "state", "terminated")
     if what == "init container" and ended.get("exitCode"):
         return _not_pending(
             picture,
             "crash",
-            f"{what} {name} has failed, and is started again: restarted {at(status, 'restartCount') or 0} times",
+            f"{what} {name} has failed, and is started again: restarted {_often(status)}",
             (f"the last time it ended with code {ended['exitCode']} {text_at(ended, 'reason')}".strip(),),
             f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name}",
         )
@@ -106,6 +98,35 @@ def _troubled(picture: Picture, status: Document, what: str) -> Diagnosis | None
             f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name}",
         )
     return None
+
+
+def _crashed(picture: Picture, status: Document, what: str, evidence: tuple[str, ...]) -> Diagnosis:
+    """Return the diagnosis about a container that does not stay up, or that the kubelet cannot start.
+
+    A container that never ran has no logs: ``kubectl logs --previous`` fails.
+    """
+    name, reason = text_at(status, "name"), text_at(status, "state", "waiting", "reason")
+    last = mapping_at(status, "lastState", "terminated")
+    if not last:
+        return _not_pending(
+            picture,
+            "crash",
+            f"{what} {name} cannot be started: {reason}",
+            evidence,
+            f"kubectl describe pod {_name(picture)} -n {picture.namespace}",
+        )
+    before = f"the last time it ended with code {last.get('exitCode')}"
+    return _not_pending(
+        picture,
+        "crash",
+        f"{what} {name} does not stay up: {reason}, restarted {_often(status)}",
+        (*evidence, f"{before} {text_at(last, 'reason')}".strip()),
+        f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name} --previous",
+    )
+
+
+def _often(status: Document) -> str:
+    return counted(count(at(status, "restartCount")), "time")
 
 
 def _starting(picture: Picture) -> Diagnosis:
@@ -167,12 +188,26 @@ def _ended(picture: Picture, phase: str) -> Diagnosis:
     return Diagnosis(cause="ended", title=f"it has ended: {phase}", evidence=(why,) if why else (), do=do, waits=False)
 
 
-def _deleted(picture: Picture, since: str) -> Diagnosis:
+def _deleted(picture: Picture, ends: str) -> Diagnosis:
+    """Return the diagnosis about a pod that is being deleted, whose grace period ends at the time ``ends``.
+
+    The API server writes the end of the grace period as ``deletionTimestamp`` (apimachinery meta/v1 ObjectMeta).
+    """
+    found = at(picture.pod, "metadata", "deletionGracePeriodSeconds")
+    grace, left = float(found if type(found) is int else 0), picture.left(ends)
     finalizers = [str(each) for each in list_at(picture.pod, "metadata", "finalizers")]
-    holds = f"finalizers hold it: {', '.join(finalizers)}" if finalizers else "the kubelet has not ended it yet"
+    statuses = [each for key, _ in _STATUSES for each in list_at(picture.status, key)]
+    runs = any("running" in mapping_at(each, "state") for each in statuses)
+    if runs and left > 0:
+        holds = f"its containers still run: the kubelet kills them in {lasting(left)}, after {lasting(grace)} of grace"
+    elif finalizers and not runs:
+        holds = f"finalizers hold it: {', '.join(finalizers)}"
+    else:
+        over = f", {lasting(-left)} after its grace period of {lasting(grace)}" if runs else ""
+        holds = f"the kubelet has not ended it yet{over}"
     return Diagnosis(
         cause="deleted",
-        title=f"it is being deleted, since {lasting(picture.age(since))}",
+        title=f"it is being deleted, since {lasting(grace - left)}",
         evidence=(holds,),
         do=(f"kubectl get pod {_name(picture)} -n {picture.namespace} -o yaml",),
         waits=False,

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..kube.object_names import is_subdomain
-from ..kube.unchecked import count, list_at, mapping_at, text_at
-from ..words import lasting
+from ..kube.unchecked import LARGEST_SIZE, at, count, list_at, mapping_at, text_at
+from ..words import counted, lasting
 from .diagnosis import Diagnosis
-from .picture import Document, Picture, Ref, is_about, last_seen
+from .picture import Document, NotRead, Picture, Ref, is_about, last_seen, pods_in
 
 # Two lines of a terminal.
 _LONGEST: Final = 120
@@ -64,9 +64,15 @@ The texts have the pattern's groups. An option with a name is left out if the na
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield a reference to the Events of refused pods, if the user asked about a workload."""
+    """Yield references to the Events of refused pods, if the user asked about a workload.
+
+    An operator has its own reasons for them. A field selector takes one reason only, so all Events of the operator's
+    workload are read.
+    """
     if picture.kind != "pod":
         yield picture.refusals
+        if _is_of_an_operator(picture):
+            yield picture.workload_events
 
 
 def refused(picture: Picture) -> Diagnosis | None:
@@ -108,34 +114,87 @@ def without_pods(picture: Picture) -> Diagnosis | None:
     if picture.pod is not None:
         return None
     for each in _current(picture):
-        kind, name, spec = text_at(each, "kind"), text_at(each, "metadata", "name"), mapping_at(each, "spec")
-        if ended := next((text_at(one, "type") for one in _ended(each)), ""):
-            return Diagnosis(cause="ended", title=f"{kind} {name} has ended: {ended}", waits=False)
-        if spec.get("suspend") is True:
-            from . import queueing  # noqa: PLC0415 - see the module's docstring
-
-            queues = [
-                f"a queue ({system}) starts it when it is admitted: kubectl get {each.resource}"
-                for system, each in queueing.QUEUED.items()
-            ]
-            return Diagnosis(
-                cause="suspended",
-                title=f"{kind} {name} is suspended, so it makes no pods",
-                evidence=(f"spec.suspend of {kind} {name} is true",),
-                do=(*queues, "without a queue, set spec.suspend to false"),
-            )
-        if spec.get("replicas") == 0 and kind != "ReplicaSet":
-            return Diagnosis(
-                cause="suspended",
-                title=f"{kind} {name} wants no pods: spec.replicas is 0",
-                do=(f"kubectl scale {kind.lower()} {name} --replicas=1 -n {picture.namespace}",),
-                waits=False,
-            )
+        if found := _podless(picture, each):
+            return found
+    if isinstance(picture.read.get(pods_in(picture.namespace)), NotRead):
+        return Diagnosis(
+            cause="unknown",
+            title="its pods were not read, so nothing is known of what holds them",
+            do=(f"kubectl auth can-i list pods -n {picture.namespace}",),
+            waits=False,
+        )
     return Diagnosis(
         cause="no pods",
         title="it has no pods, and no refusal of one is recorded",
         evidence=("the API server keeps Events for an hour",),
         do=(f"kubectl describe {picture.kind} {picture.name} -n {picture.namespace}",),
+        waits=False,
+    )
+
+
+def _podless(picture: Picture, controller: Document) -> Diagnosis | None:
+    """Return the diagnosis that a controller has no pods by its own fields; None if the fields do not say why."""
+    kind, name = text_at(controller, "kind"), text_at(controller, "metadata", "name")
+    spec = mapping_at(controller, "spec")
+    if ended := next((text_at(one, "type") for one in _ended(controller)), ""):
+        return Diagnosis(cause="ended", title=f"{kind} {name} has ended: {ended}", waits=False)
+    if spec.get("suspend") is True:
+        return _suspended(kind, name)
+    if spec.get("replicas") == 0 and kind != "ReplicaSet":
+        return Diagnosis(
+            cause="suspended",
+            title=f"{kind} {name} wants no pods: spec.replicas is 0",
+            do=(f"kubectl scale {kind.lower()} {name} --replicas=1 -n {picture.namespace}",),
+            waits=False,
+        )
+    return _without_pods_now(picture, name, controller) if kind == "Job" else None
+
+
+def _suspended(kind: str, name: str) -> Diagnosis:
+    evidence = (f"spec.suspend of {kind} {name} is true",)
+    if kind == "CronJob":  # a queue starts Jobs
+        return Diagnosis(
+            cause="suspended",
+            title=f"{kind} {name} is suspended, so it makes no Jobs",
+            evidence=evidence,
+            do=("set spec.suspend to false: it makes its next Job at the time of its schedule",),
+        )
+    from . import queueing  # noqa: PLC0415 - see the module's docstring
+
+    queues = [
+        f"a queue ({system}) starts it when it is admitted: kubectl get {each.resource}"
+        for system, each in queueing.QUEUED.items()
+    ]
+    return Diagnosis(
+        cause="suspended",
+        title=f"{kind} {name} is suspended, so it makes no pods",
+        evidence=evidence,
+        do=(*queues, "without a queue, set spec.suspend to false"),
+    )
+
+
+def _without_pods_now(picture: Picture, name: str, job: Document) -> Diagnosis | None:
+    """Return the diagnosis that a Job wants no pods at once, or has not replaced those that have failed; else None."""
+    spec, failed = mapping_at(job, "spec"), count(at(job, "status", "failed"))
+    if spec.get("parallelism") == 0:
+        more = f'kubectl patch job {name} -n {picture.namespace} --type merge -p \'{{"spec": {{"parallelism": 1}}}}\''
+        return Diagnosis(
+            cause="suspended",
+            title=f"Job {name} wants no pods: spec.parallelism is 0",
+            do=(more,),
+            waits=False,
+        )
+    if not failed:
+        return None
+    limit = at(spec, "backoffLimit")
+    return Diagnosis(
+        cause="crash",
+        title=f"{counted(failed, 'pod')} of Job {name} failed, and the next is not made yet",
+        evidence=(
+            *([f"the Job ends after {limit} retries (spec.backoffLimit)"] if count(limit) < LARGEST_SIZE else []),
+            "the Job controller waits longer after each failure",
+        ),
+        do=(f"kubectl logs job/{name} -n {picture.namespace}",),
         waits=False,
     )
 
@@ -165,12 +224,33 @@ def _ended(controller: Document) -> Iterator[Document]:
 def _refusals(picture: Picture) -> list[Document]:
     """Return the Events about refused pods of the workload or of a controller below the workload."""
     found = []
-    for each in picture.listed(picture.refusals):
+    for each in (*picture.listed(picture.refusals), *of_operators(picture)):
         own, kind = _controller(picture, each), text_at(each, "involvedObject", "kind").lower()
         named = text_at(each, "involvedObject", "name") == picture.name and picture.kind in {"workload", kind}
-        if own or (own is None and named):
+        if own or (own is None and named and is_about(each, _uids(picture))):
             found.append(each)
     return found
+
+
+def of_operators(picture: Picture) -> list[Document]:
+    """Return the Events with which an operator says that a pod of the workload was refused."""
+    events = picture.listed(picture.workload_events)
+    if not events:
+        return []
+    from . import operators  # noqa: PLC0415 - see the module's docstring
+
+    return [each for each in events if text_at(each, "reason") in operators.REFUSALS]
+
+
+def _is_of_an_operator(picture: Picture) -> bool:
+    """Return whether the workload that the user named is no workload of Kubernetes, so that it was not read."""
+    return not any(text_at(each, "metadata", "name") == picture.name for each in picture.controllers)
+
+
+def _uids(picture: Picture) -> set[str]:
+    """Return the uids of the workload that the user named, from the owners of its pods; empty without such pods."""
+    owners = (one for each in picture.siblings for one in list_at(each, "metadata", "ownerReferences"))
+    return {text_at(each, "uid") for each in owners if text_at(each, "name") == picture.name}
 
 
 def _controller(picture: Picture, event: Document) -> Document | None:

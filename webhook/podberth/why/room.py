@@ -11,7 +11,7 @@ from .alternatives import alternatives
 from .diagnosis import Diagnosis
 from .health import unhealthy
 from .machines import Machine, scarce
-from .picture import Document, place_of
+from .picture import Document, holds_since, place_of
 from .selection import barriers, selects
 from .shares import are_shares, shared
 from .steps import Step
@@ -40,6 +40,7 @@ def full(step: Step) -> Diagnosis:
     fewer = "1" if are_shares(nearest[0], name) else number(name, most)
     asked = [each for each in sorted(_counted(step).items()) if each[0] != POD_SLOTS]
     other, instead = alternatives(step, name)
+    going = tuple(_going(nodes, name, wanted))
     ill, repair = unhealthy(nodes, name, wanted, lambda each: each.free)
     evidence = (
         *([f"it asks for {listed([shown(each, amount) for each, amount in asked])}"] if asked else []),
@@ -59,6 +60,7 @@ def full(step: Step) -> Diagnosis:
             f"it wants {number(name, wanted)} on one",
             evidence=evidence,
             do=(
+                *going,
                 f"ask for {fewer} in each pod, and run more pods",
                 *repair,
                 *_free_up(step, nearest[0], name, wanted - most),
@@ -75,6 +77,7 @@ def full(step: Step) -> Diagnosis:
         title=title,
         evidence=evidence,
         do=(
+            *going,
             *instead,
             *((f"ask for {fewer} in each pod, or wait until a holder ends",) if most else ()),
             *repair,
@@ -103,7 +106,11 @@ def near(step: Step, machine: Machine, name: str) -> str:
     """Return a line about a node: the free amount of a resource, and the pods that hold the resource, with ages."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
-    texts = [f"{place_of(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
+    texts = [
+        f"{place_of(pod)} ({number(name, has)}, {lasting(step.picture.age(holds_since(pod)))}"
+        f"{', being deleted' if _is_going(pod) else ''})"
+        for pod, has in held
+    ]
     more = f" and {len(texts) - _MOST_HOLDERS} more" if len(texts) > _MOST_HOLDERS else ""
     by = f"; held by {', '.join(texts[:_MOST_HOLDERS])}{more}" if texts else ""
     return f"{machine.name}: {number(name, free)} of {shown(name, offers)} free{by}"
@@ -155,12 +162,28 @@ def _preemption(step: Step, name: str) -> str:
             )
     holders = [each for machine in step.nodes for each, _ in machine.holders(name)]
     least = min(map(_priority, holders), default=mine)
+    if least < mine:
+        few = "pods of lower priority hold too little on each node"
+        return f"preemption does not help: its priority is {mine}, and {few}"
     return f"preemption does not help: its priority is {mine}, the lowest of a holder {least}"
 
 
+def _going(nodes: tuple[Machine, ...], name: str, wanted: int) -> Iterator[str]:
+    """Yield a line about the first node that has enough of a resource once pods that are being deleted have ended."""
+    for machine in nodes:
+        going = {place_of(pod): has for pod, has in machine.holders(name) if _is_going(pod)}
+        if going and machine.free.get(name, 0) + sum(going.values()) >= wanted:
+            verb, they = ("is", "it is") if len(going) == 1 else ("are", "they are")
+            yield f"wait until {named(sorted(going))}, on {machine.name}, {verb} gone: {they} being deleted"
+            return
+
+
 def _free_up(step: Step, machine: Machine, name: str, lack: int) -> Iterator[str]:
-    """Yield lines for the user: how ``lack``, the missing amount of a resource, could become free on a node."""
-    held = sorted(machine.holders(name), key=lambda each: each[1])
+    """Yield lines for the user: how ``lack``, the missing amount of a resource, could become free on a node.
+
+    The owner of a pod that is being deleted has nothing left to do.
+    """
+    held = sorted((each for each in machine.holders(name) if not _is_going(each[0])), key=lambda each: each[1])
     enough = next((pod for pod, has in held if has >= lack), held[-1][0] if held else None)
     if enough is not None:
         yield (
@@ -178,5 +201,5 @@ def _priority(pod: Document) -> int:
     return found if type(found) is int else 0
 
 
-def _since(pod: Document) -> str:
-    return text_at(pod, "status", "startTime") or text_at(pod, "metadata", "creationTimestamp")
+def _is_going(pod: Document) -> bool:
+    return bool(text_at(pod, "metadata", "deletionTimestamp"))

@@ -199,7 +199,8 @@ def tainted(step: Step) -> Diagnosis:
         for each in machine.taints:
             if not tolerated(tolerations, each):
                 word = _STATES.get(text_at(each, "key"), "") or _taint(each)
-                keeping.setdefault(word, []).append(machine.name)
+                if machine.name not in keeping.setdefault(word, []):  # a state is a taint of two effects
+                    keeping[word].append(machine.name)
                 taints.setdefault(word, each)
         if machine.is_cordoned and machine.name not in keeping.get("cordoned", ()):
             keeping.setdefault("cordoned", []).append(machine.name)

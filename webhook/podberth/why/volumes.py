@@ -1,7 +1,7 @@
 """Finds whether a volume holds a pod: a claim is missing or unbound, or only some nodes reach the volume."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from ..kube.unchecked import list_at, text_at
 from ..words import listed, named
@@ -9,6 +9,9 @@ from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Document, Picture, Ref
 from .steps import Step
+
+# https://kubernetes.io/docs/concepts/storage/storage-classes/#local: nothing makes volumes of such a class.
+_NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
@@ -30,9 +33,18 @@ def unbound(picture: Picture) -> Diagnosis | None:
 
     A claim that is bound only after its first pod has a node is no cause.
     """
-    for name in _names(picture):
+    for name, made_for in _names(picture).items():
         ref = _claim(picture, name)
         found = picture.one(ref)
+        if picture.lacks(ref) and made_for:
+            about = f"involvedObject.name={text_at(picture.pod, 'metadata', 'name')}"
+            events = f"kubectl get events -n {picture.namespace} --field-selector {about}"
+            return Diagnosis(
+                cause="volume",
+                title=f"PersistentVolumeClaim {name} of its ephemeral volume {made_for} is not made yet",
+                evidence=("Kubernetes makes this claim itself, and uses none of this name that a user makes",),
+                do=(f"see what keeps Kubernetes from it, such as a quota: {events}",),
+            )
         if picture.lacks(ref):
             return Diagnosis(
                 cause="volume",
@@ -74,6 +86,11 @@ def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
     found = picture.one(_class(storage))
     if found is None or text_at(found, "volumeBindingMode") == "WaitForFirstConsumer":
         return None
+    if text_at(found, "provisioner") == _NO_PROVISIONER:
+        return (
+            f"no PersistentVolume of class {storage} fits it, and StorageClass {storage} provides none",
+            f"create a PersistentVolume of class {storage} that fits it",
+        )
     return f"StorageClass {storage} has not provided its volume", f"see why {text_at(found, 'provisioner')} does not"
 
 
@@ -116,16 +133,21 @@ def _bound(picture: Picture) -> list[tuple[str, list[Any]]]:
     return found
 
 
-def _names(picture: Picture) -> list[str]:
-    """Return the names of the claims that the volumes of a waiting pod use."""
+def _names(picture: Picture) -> dict[str, str]:
+    """Return the names of the claims that the volumes of a waiting pod use.
+
+    The value is the name of the ephemeral volume for which Kubernetes makes the claim; empty for a claim of the user.
+    """
     if not picture.is_waiting:
-        return []
-    pod = text_at(picture.pod, "metadata", "name")
-    return [
-        text_at(each, "persistentVolumeClaim", "claimName") or f"{pod}-{text_at(each, 'name')}"
-        for each in list_at(picture.spec, "volumes")
-        if "persistentVolumeClaim" in each or "ephemeral" in each
-    ]
+        return {}
+    pod, found = text_at(picture.pod, "metadata", "name"), {}
+    for each in list_at(picture.spec, "volumes"):
+        volume = text_at(each, "name")
+        if "persistentVolumeClaim" in each:
+            found[text_at(each, "persistentVolumeClaim", "claimName")] = ""
+        elif "ephemeral" in each:
+            found[f"{pod}-{volume}"] = volume
+    return found
 
 
 def _claim(picture: Picture, name: str) -> Ref:

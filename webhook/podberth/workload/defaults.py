@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kinds.stamping import containers
+from ..kube.amounts import requested
+from ..kube.quantity import canonical_quantity
+from ..kube.shape import RESOURCED_LISTS
+from ..kube.unchecked import at, list_at, text_at
 
 # SetDefaults_PodSpec, kubernetes pkg/apis/core/v1/defaults.go
 _SPEC: Final[dict[str, Any]] = {
@@ -25,16 +29,29 @@ _CONTAINER: Final[dict[str, Any]] = {
 _PROBE: Final[dict[str, Any]] = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HTTP_GET: Final[dict[str, Any]] = {"path": "/", "scheme": "HTTP"}
+_HOOKS: Final = ("postStart", "preStop")
 
 # SetDefaults_*VolumeSource, same file: 0644
 _VOLUME_MODE: Final[dict[str, Any]] = {"defaultMode": 0o644}
 _VOLUME_SOURCES: Final[dict[str, dict[str, Any]]] = {
+    "azureDisk": {"cachingMode": "ReadWrite", "kind": "Shared", "fsType": "ext4", "readOnly": False},
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
     "secret": _VOLUME_MODE,
     "configMap": _VOLUME_MODE,
     "downwardAPI": _VOLUME_MODE,
     "projected": _VOLUME_MODE,
     "hostPath": {"type": ""},
 }
+
+# SetDefaults_ObjectFieldSelector, same file; the zero of a Quantity, which is always written
+_REFERENCES: Final[dict[str, dict[str, Any]]] = {
+    "fieldRef": {"apiVersion": "v1"},
+    "resourceFieldRef": {"divisor": "0"},
+}
+# SetDefaults_ServiceAccountTokenProjection, same file: an hour
+_TOKEN_SECONDS: Final = 3600
 
 # DefaultTolerationSeconds plugin, kubernetes plugin/pkg/admission/defaulttolerationseconds
 _TOLERATED_SECONDS: Final = 300
@@ -65,10 +82,28 @@ def apply_pod_defaults(pod: dict[str, Any]) -> None:
 
 
 def apply_request_defaults(pod: dict[str, Any]) -> None:
-    """Add to the containers of a Pod, in place, a request for each limit without one, as the API server does."""
+    """Add to a Pod and its containers, in place, a request for each limit without one, as the API server does."""
     for container in containers(pod):
         if "resources" in container:
             container["resources"] = _resources(container["resources"])
+    own = pod["spec"].get("resources")
+    if own and own.get("limits"):
+        own["requests"] = {**_as_strings(own["limits"]), **_sums(pod), **(own.get("requests") or {})}
+
+
+def _sums(pod: dict[str, Any]) -> dict[str, str]:
+    """Return the cpu and memory that the containers of a Pod request together, as quantities; zero is left out.
+
+    With limits of its own, a Pod without a request of its own requests as much (defaultPodRequests, in the file of
+    SetDefaults_PodSpec; KEP-2837, on by default from Kubernetes 1.34). An older API server drops the Pod's limits.
+    """
+    every = [at(each, "resources", "requests", "memory") for each in containers(pod)]
+    found = requested({"spec": {field: pod["spec"].get(field) for field in RESOURCED_LISTS}})
+    cpu, memory = (found.get(name, 0) for name in ("cpu", "memory"))
+    size = memory // 1000
+    is_binary = size % 1024 == 0 and any(str(each).endswith("i") for each in every)
+    texts = {"cpu": f"{cpu}m", "memory": f"{size // 1024}Ki" if is_binary else str(size)}
+    return {name: canonical_quantity(text) for name, text in texts.items() if found.get(name)}
 
 
 def apply_template_defaults(template: dict[str, Any]) -> None:
@@ -92,15 +127,29 @@ def _default_container(container: dict[str, Any], *, host_network: bool) -> None
         if host_network and "containerPort" in port:
             _fill(port, {"hostPort": port["containerPort"]})
     for entry in container.get("env") or ():
-        source = (entry.get("valueFrom") or {}).get("fieldRef")
-        if isinstance(source, dict):
-            _fill(source, {"apiVersion": "v1"})
-    for name in _PROBES:
-        probe = container.get(name)
-        if probe:
-            _fill(probe, _PROBE)
-            if isinstance(probe.get("httpGet"), dict):
-                _fill(probe["httpGet"], _HTTP_GET)
+        _default_reference(entry.get("valueFrom"))
+    for probe in filter(None, map(container.get, _PROBES)):
+        _fill(probe, _PROBE)
+        _default_handler(probe)
+        if isinstance(probe.get("grpc"), dict):
+            _fill(probe["grpc"], {"service": ""})
+    for hook in _HOOKS:
+        _default_handler(at(container, "lifecycle", hook))
+
+
+def _default_reference(holder: object) -> None:
+    """Add the defaults to the references of the downward API in ``holder``, a value or a file from a field of a Pod."""
+    for name, defaults in _REFERENCES.items():
+        if isinstance(holder, dict) and isinstance(holder.get(name), dict):
+            _fill(holder[name], defaults)
+
+
+def _default_handler(handler: object) -> None:
+    """Add the defaults to the HTTP request of a probe or of a lifecycle hook; an empty path counts as absent."""
+    request = handler.get("httpGet") if isinstance(handler, dict) else None
+    if isinstance(request, dict):
+        _fill(request, _HTTP_GET)
+        request["path"] = request["path"] or "/"
 
 
 def _resources(resources: dict[str, Any]) -> dict[str, Any]:
@@ -131,6 +180,17 @@ def _default_volume(volume: dict[str, Any]) -> None:
     for name, defaults in _VOLUME_SOURCES.items():
         if isinstance(volume.get(name), dict):
             _fill(volume[name], defaults)
+    for source in (volume, *list_at(volume, "projected", "sources")):
+        for item in list_at(source, "downwardAPI", "items"):
+            _default_reference(item)
+        if isinstance(token := at(source, "serviceAccountToken"), dict):
+            _fill(token, {"expirationSeconds": _TOKEN_SECONDS})
+    if isinstance(claim := at(volume, "ephemeral", "volumeClaimTemplate"), dict):
+        _fill(claim, {"metadata": {}, "spec": {}})
+        if isinstance(claim["spec"], dict):
+            _fill(claim["spec"], {"volumeMode": "Filesystem"})
+    if isinstance(image := volume.get("image"), dict):
+        _fill(image, {"pullPolicy": _pull_policy(text_at(image, "reference"))})
 
 
 def _missing_tolerations(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:

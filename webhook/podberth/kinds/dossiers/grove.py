@@ -14,7 +14,7 @@ from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
 from ..name_sets import words
-from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
+from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind
 from ..roles import Role, asks_in, counted, read_once
 from ..starts import Share, Start, StartingGang, none_of
 
@@ -27,10 +27,15 @@ _CLIQUE: Final = Form(
 )
 
 
+def _sets(document: Found) -> int:
+    """Return the number of gangs of a PodCliqueSet: 0 without ``replicas``, the default of its CRD."""
+    return count(at(document, "spec", "replicas"))
+
+
 def _clique_replicas(scene: Scene) -> int:
     groups = reversed(list_at(scene.spec, "template", "podCliqueScalingGroups"))
     times = (count(at(group, "replicas"), 1) for group in groups if scene.key in list_at(group, "cliqueNames"))
-    return count(at(scene.item, "spec", "replicas"), 1) * next(times, 1) * spec_replicas(scene)
+    return count(at(scene.item, "spec", "replicas"), 1) * next(times, 1) * _sets(scene.document)
 
 
 def _pod_gang(pod: Subject) -> Member:
@@ -120,7 +125,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
     The number is the clique's minAvailable times the minAvailable of the clique's scaling group. Source:
     ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
     """
-    if not count(at(gang.document, "spec", "replicas"), 1):
+    if not _sets(gang.document):
         return none_of(gang.pods)
     times, shares = _times(gang.document), []
     for each in gang.pods:

@@ -3,10 +3,10 @@
 An Indexed Job whose pods communicate is a gang; the pods of any other Job are single tasks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, count, mapping_at, number, text_at, unread
 from ...wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
@@ -79,6 +79,20 @@ _SOURCE: Final = "kubernetes/api batch/v1/types.go"
 
 # kubernetes-sigs/kueue pkg/controller/jobs/job: fewer pods of a Job may start.
 _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
+
+
+def _minimums(job: Found, *path: str) -> Iterator[tuple[Path, str]]:
+    """Yield (path, message) for each minimum of a Job that Kueue refuses, or that contradicts the Job's parallelism.
+
+    ``path`` leads to the Job, as in a CronJob. Kueue's minimum has to be below the number of the Job's pods
+    (kubernetes-sigs/kueue pkg/controller/jobs/job/job_webhook.go validatePartialAdmissionCreate).
+    """
+    yield from job_minimums(job, *path, "spec")
+    made, steps = mapping_at(job, *path), ("metadata", "annotations", _PARTIAL)
+    pods, least = job_pods(mapping_at(made, "spec")), number(text_at(made, *steps))
+    if pods and least is not None and not 0 < least < pods:
+        want = f"want 1 to {pods - 1}, fewer than its {pods} pods" if pods > 1 else "want none, for it has one pod"
+        yield (*path, *steps), f"got {least}, {want}: Kueue refuses the Job"
 
 
 def _starts(job: Found, pods: Sequence[Any]) -> Start[Any]:
@@ -184,12 +198,12 @@ DOSSIER: Final = Dossier(
     group_rules=(
         GroupRules(
             kind=("batch", "Job"),
-            minimums=lambda job: job_minimums(job, "spec"),
+            minimums=_minimums,
             starts=lambda gang: _starts(gang.document, gang.pods),
         ),
         GroupRules(
             kind=("batch", "CronJob"),
-            minimums=lambda cron_job: job_minimums(cron_job, "spec", "jobTemplate", "spec"),
+            minimums=lambda cron_job: _minimums(cron_job, "spec", "jobTemplate"),
             starts=lambda gang: _starts(mapping_at(gang.document, "spec", "jobTemplate"), gang.pods),
         ),
     ),

@@ -6,6 +6,7 @@ GPUs on a node that has MIG slices and whose label ``nvidia.com/mig.strategy`` i
 (pkg/scheduler/api/node_info/node_info.go IsMIGEnabled, PredicateByNodeResourcesType).
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,8 +17,33 @@ from ..dossier import Dossier
 from ..group_rules import StatedMinimum
 from ..members import Member, Membership, Subject, completion_index
 from ..name_sets import under
-from ..queues import KAI_QUEUE, Queue, QueueForm
+from ..queues import KAI_QUEUE, FullQueue, Queue, QueueForm
 from ..systems import Dialect, PodGroupKind, System
+
+_ANOTHER: Final = "wait, ask for less, or name another queue: kubectl get queues.scheduling.run.ai"
+# KAI checks a workload's queue, and the queues above it, before it looks at nodes; all pods of the workload get the
+# message. The name may be the queue's displayName, which may have spaces. The texts are the same from v0.5 on.
+_FULL: Final = (
+    FullQueue(
+        source="kai-scheduler/KAI-Scheduler pkg/scheduler/api/unschedule_info.go GetBuildOverCapacityMessageForQueue",
+        message=re.compile(
+            r"Non-preemptible workload is over quota\. (?P<said>Workload requested .*?, but (?P<queue>.+?) quota is "
+            r".*? for non-preemptible pods)"
+        ),
+        title="its quota has no room for this non-preemptible workload",
+        # pkg/common/podgroup/preemptible.go
+        do=("make the workload preemptible, as a PriorityClass with a value below 100 does", _ANOTHER),
+    ),
+    FullQueue(
+        source="kai-scheduler/KAI-Scheduler pkg/scheduler/api/unschedule_info.go GetJobOverMaxAllowedMessageForQueue",
+        message=re.compile(
+            r"(?:^|: |\. )(?P<queue>(?:(?!: |\. ).)+?) quota has reached the allowable limit of .+?\. "
+            r"(?P<said>Limit is .*? and workload requested [^.]*(?:\.\d[^.]*)?)"
+        ),
+        title="its limit has no room for this workload",
+        do=(_ANOTHER, "or have the limit raised: spec.resources of the Queue"),
+    ),
+)
 
 
 def _kai_group(pod: Subject) -> Member | None:
@@ -163,6 +189,7 @@ DOSSIER: Final = Dossier(
             title="KAI Queue",
             versions=("v2",),
             read=lambda document: Queue(text_at(document, "spec", "parentQueue")),
+            full=_FULL,
         ),
     ),
     dialects=(

@@ -84,6 +84,8 @@ def _starts(gang: StartingGang) -> Start[Any]:
 DOSSIER: Final = Dossier(
     name="KubeRay",
     versions={"ray-project/kuberay": "feeaf72f, after v1.6.2"},
+    # ray-operator/controllers/ray/utils/constant.go, from v1.3 on
+    refusals=frozenset({"FailedToCreateHeadPod", "FailedToCreateWorkerPod"}),
     kinds=(
         ray_kind("RayCluster"),
         ray_kind("RayJob", ("spec", "submitterPodTemplate")),

@@ -11,7 +11,7 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import text_at
 from ..dossier import Dossier, KindNote
 from ..jobs import stamp_job
-from ..places import PLACEHOLDER_UID, Scene, TemplatePlace, WorkloadKind, item_replicas
+from ..places import PLACEHOLDER_UID, Scene, TemplatePlace, WorkloadKind
 from ..replica_specs import (
     JOB_NAME,
     LAUNCHER_LAST,
@@ -22,6 +22,7 @@ from ..replica_specs import (
     replica_finished,
     replica_owner,
     replica_rules,
+    replicas_of,
     set_restart_policy,
 )
 from ..stamping import add_labels, owned_by_workload, set_name
@@ -67,7 +68,7 @@ DOSSIER: Final = Dossier(
                 TemplatePlace(
                     path=("spec", REPLICA_SPECS["MPIJob"], ELEMENT, "template"),
                     stamp=_stamp,
-                    replicas=item_replicas,
+                    replicas=replicas_of,
                     lacks=frozenset({"schedulingGroup"}),
                 ),
             ),

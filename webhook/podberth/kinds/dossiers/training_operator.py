@@ -5,9 +5,10 @@ from itertools import product
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
+from ...kube.unchecked import at
 from ..dossier import Dossier, KindNote
 from ..members import Member, Membership, Subject, index_of, named
-from ..places import TemplatePlace, WorkloadKind, item_replicas
+from ..places import TemplatePlace, WorkloadKind
 from ..replica_specs import (
     JOB_NAME,
     LEFT_ALONE,
@@ -15,10 +16,12 @@ from ..replica_specs import (
     REPLICA_GROUPS,
     REPLICA_SPECS,
     TRAINING,
+    default_replicas,
     is_elastic,
     replica_finished,
     replica_owner,
     replica_rules,
+    replicas_of,
     specs_of,
     stamp_replica,
 )
@@ -32,7 +35,7 @@ def _kind(kind: str, *versions: str) -> WorkloadKind:
         kind=kind,
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1",
         places=tuple(
-            TemplatePlace(path=("spec", field, ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas)
+            TemplatePlace(path=("spec", field, ELEMENT, "template"), stamp=stamp_replica, replicas=replicas_of)
             for field in fields
         ),
     )
@@ -59,7 +62,10 @@ def _kubeflow(pod: Subject) -> Member:
 
 def _replica_specs(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
     """Return the roles of a job; empty for an elastic job, whose size is unknown."""
-    return () if is_elastic(job) else tuple(map(role_of, specs_of(job).values()))
+    if is_elastic(job):
+        return ()
+    kind = at(job, "kind")
+    return tuple(role_of(each, default_replicas(kind, str(role))) for role, each in specs_of(job).items())
 
 
 DOSSIER: Final = Dossier(
@@ -68,6 +74,7 @@ DOSSIER: Final = Dossier(
         "kubeflow/training-operator": "v1.9.4",
         "kubeflow/mpi-operator": "caa3c47f, after v0.8.0",
     },
+    refusals=frozenset({"FailedCreatePod"}),  # training-operator pkg/controller.v1/control/pod_control.go
     kinds=(
         _kind("PyTorchJob", "v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"),
         _kind("TFJob", "v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"),

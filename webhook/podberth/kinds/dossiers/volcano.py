@@ -6,6 +6,7 @@ minimum of such a PodGroup is one pod, unless the pod's own controller has the a
 (pkg/controllers/podgroup/pg_controller_handler.go buildPodGroupFromPod).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -19,8 +20,8 @@ from ..group_rules import GroupRules, StatedMinimum, above, items
 from ..job_sets import REPLICATED_JOBS, annotations_of_job
 from ..members import Member, Membership, Subject, completion_index, index_of, named
 from ..name_sets import under
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, item_replicas
-from ..queues import VOLCANO_QUEUE, Queue, QueueForm
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind
+from ..queues import VOLCANO_QUEUE, FullQueue, Queue, QueueForm
 from ..roles import Predicted, Role, counted, predicted, read_once, role_of
 from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from ..starts import Share, Start, StartingGang
@@ -86,7 +87,11 @@ def _volcano_job(pod: Subject) -> Member:
 
 
 def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    return tuple(map(role_of, list_at(job, "spec", "tasks")))
+    return tuple(role_of(task, _NO_REPLICAS) for task in list_at(job, "spec", "tasks"))
+
+
+def _replicas(task: object) -> int:
+    return count(at(task, "replicas"), _NO_REPLICAS)
 
 
 def _volcano_group(pod: Subject) -> Member:
@@ -135,7 +140,7 @@ def _starts_with_fewer(pod: Subject) -> bool:
     The result is False if the Job's minimum is the number of its workers, as with the MPI plugin.
     """
     for job in pod.lineage():
-        most = max((count(task.get("replicas"), 1) for _, task in items(at(job, "spec", "tasks"))), default=0)
+        most = max((_replicas(task) for _, task in items(at(job, "spec", "tasks"))), default=0)
         if 0 < count(at(job, "spec", "minAvailable")) < most:
             return True
     return False
@@ -152,6 +157,8 @@ def _queue(document: Mapping[str, Any]) -> Queue:
 
 
 _API_GROUP: Final = "scheduling.volcano.sh"
+# The pods of a task that states no `replicas`: neither the CRD nor pkg/webhooks/admission/jobs/mutate has a default.
+_NO_REPLICAS: Final = 0
 _JOB_NAME: Final = "volcano.sh/job-name"
 _LEAST: Final = f"{_API_GROUP}/group-min-member"
 _READ_OWNERS: Final = frozenset({"DaemonSet", "Job", "ReplicaSet", "StatefulSet"})
@@ -166,7 +173,7 @@ def _minimums(job: Found) -> Iterator[tuple[Path, str]]:
     """
     total, tasks = 0, at(job, "spec", "tasks")
     for index, task in items(tasks):
-        replicas, least = count(task.get("replicas"), 1), count(task.get("minAvailable"))
+        replicas, least = _replicas(task), count(task.get("minAvailable"))
         total += replicas
         if least > replicas:
             yield ("spec", "tasks", index, "minAvailable"), above(least, replicas, "its replicas")
@@ -220,7 +227,13 @@ DOSSIER: Final = Dossier(
             api_versions=frozenset({"batch.volcano.sh/v1alpha1"}),
             kind="Job",
             source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/job.go",
-            places=(TemplatePlace(path=("spec", "tasks", ELEMENT, "template"), stamp=_stamp, replicas=item_replicas),),
+            places=(
+                TemplatePlace(
+                    path=("spec", "tasks", ELEMENT, "template"),
+                    stamp=_stamp,
+                    replicas=lambda scene: _replicas(scene.item),
+                ),
+            ),
             names=(
                 ("spec", "minAvailable"),
                 ("spec", "schedulerName"),
@@ -237,7 +250,7 @@ DOSSIER: Final = Dossier(
                     TemplatePlace(
                         path=(*path, "tasks", ELEMENT, "template"),
                         stamp=_stamp_made,
-                        replicas=item_replicas,
+                        replicas=lambda scene: _replicas(scene.item),
                         owner=_job,
                     ),
                 ),
@@ -375,6 +388,20 @@ DOSSIER: Final = Dossier(
             title="Volcano Queue",
             versions=("v1beta1",),
             read=_queue,
+            full=(
+                FullQueue(
+                    source="volcano-sh/volcano pkg/scheduler/plugins/{capacity,proportion} JobEnqueueableFn",
+                    message=re.compile(r"queue resource quota insufficient(?:: (?P<said>.*))?"),
+                    in_events=True,
+                    # The scheduler sets the phase Inqueue once the queue has room (pkg/scheduler/actions/enqueue).
+                    phase="Pending",
+                    title="its quota has no room for this group",
+                    do=(
+                        "wait, ask for less, or name another queue: kubectl get queues.scheduling.volcano.sh",
+                        "or have the quota raised: spec.capability of the Queue",
+                    ),
+                ),
+            ),
         ),
     ),
     dialects=(

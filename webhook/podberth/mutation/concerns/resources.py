@@ -1,6 +1,7 @@
 """The mutation ``resources``: replaces a device resource of a container by another resource, in limits and requests."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ...kube.patch import Draft
@@ -8,7 +9,7 @@ from ...kube.paths import Path, pointer
 from ...kube.quantity import parse_quantity
 from ...kube.shape import RESOURCED_LISTS
 from .. import leaf, restoring
-from ..change import Change
+from ..change import Change, Skipped
 from ..concern import Concern, Present, for_each, is_list_of_maps
 from ..conflict import Conflict, ConflictCase, Resolution
 from ..containers import SIDES, containers
@@ -19,16 +20,26 @@ VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
 """The lists of containers in a pod's spec; the mutation reads and writes names and resources of the containers."""
 
 
-def rewrite(draft: Draft, value: object) -> Change | None:
+def rewrite(draft: Draft, value: object) -> Change | Skipped | None:
     """Replace a resource by another resource in containers.
 
     ``value`` is a list of {container, from, to, quantity}. A container without the resource ``from`` is not changed, so
-    a second application changes nothing. The quantity is written in the API's canonical form, a string.
+    a second application changes nothing. The quantity is written in the API's canonical form, a string. A container
+    that asks for ``to`` as well is not changed: the written quantity would replace the container's own.
+
+    Returns:
+        The change; None if no container has ``from``. Skipped if each container that has it asks for ``to``, too.
 
     Raises:
         EvaluationError: an item is malformed.
     """
+    return _rewritten_in(draft, value, again=False)
+
+
+def _rewritten_in(draft: Draft, value: object, *, again: bool) -> Change | Skipped | None:
+    """Replace resources as ``rewrite`` does; with ``again``, in containers that ask for the resource ``to``, too."""
     done: list[dict[str, Any]] = []
+    taken: list[str] = []
     paths = _container_paths(draft)
     for position, item in enumerate(leaf.maps(value, "resources")):
         where = f"resources[{position}]"
@@ -36,9 +47,19 @@ def rewrite(draft: Draft, value: object) -> Change | None:
         container, old, new = (leaf.text(item.get(key), f"{where}.{key}") for key in _NAMES)
         quantity = str(leaf.number(item.get("quantity"), f"{where}.quantity"))
         path = paths.get(container)
-        if path is not None and old != new and _rewrite_one(draft, (*path, "resources"), old, (new, quantity)):
+        if path is None or old == new:
+            continue
+        if not again and _asks_for(draft, path, old) and _asks_for(draft, path, new):
+            taken.append(f"container {container} asks for {new} beside {old}")
+        elif _rewrite_one(draft, (*path, "resources"), old, (new, quantity)):
             done.append({"container": container, "from": old, "to": new, "quantity": int(quantity)})
-    return Change("resources", done, lambda: ", ".join(map(_phrase, done))) if done else None
+    if not done:
+        return Skipped(", ".join(taken)) if taken else None
+    return Change("resources", done, lambda: ", ".join(map(_phrase, done)))
+
+
+def _asks_for(draft: Draft, container: Path, resource: str) -> bool:
+    return any(resource in (draft.get((*container, "resources", side)) or {}) for side in SIDES)
 
 
 def _phrase(item: dict[str, Any]) -> str:
@@ -133,7 +154,10 @@ CONCERN = Concern(
     is_valid=_is_valid,
     holds=for_each(_holds),
     conflicts=_conflicts,
-    restore=lambda draft, before, changes: restoring.resources(draft, before, changes, rewrite),
+    # The manifest's resource stands beside the one that replaces it, which `kubectl apply` leaves on the pod.
+    restore=lambda draft, before, changes: restoring.resources(
+        draft, before, changes, partial(_rewritten_in, again=True)
+    ),
     decides="accounting",
     forecast=True,
 )

@@ -4,7 +4,7 @@ A pod may have labels of a group system without naming the system's scheduler. T
 policy writes that name. For a plugin whose scheduler has any name, the policy knows the name.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...kube.patch import Draft
@@ -16,6 +16,7 @@ from ..membership import GangFacts
 
 # core/v1 DefaultSchedulerName, which the API server fills in
 DEFAULT_SCHEDULER = "default-scheduler"
+_PATH = ("spec", "schedulerName")
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
@@ -34,7 +35,17 @@ def _schedulers(facts: GangFacts) -> Collection[str]:
     return () if row is None else row.schedulers
 
 
+def _restore(draft: Draft, before: Draft, changes: Sequence[str]) -> bool:
+    """Write the old name again if the update has the default scheduler, which the manifest of a pod may name."""
+    name = before.get(_PATH)
+    if name not in changes or draft.get(_PATH) != DEFAULT_SCHEDULER:
+        return False
+    draft.set(_PATH, name)
+    return True
+
+
 CONCERN = replace(
     names.concern("schedulerName", default=DEFAULT_SCHEDULER, build=_build, decides="grouping"),
+    restore=_restore,
     in_group=lambda _, facts: bool(_schedulers(facts)) or BY_NAME[facts.gang.system].names_scheduler,
 )

@@ -11,6 +11,7 @@ from ...errors import EvaluationError
 from ...kube.object_names import is_label_value
 from ...kube.patch import Draft
 from ...kube.paths import pointer
+from ...kube.selector import LabelRequirements
 from ...wellknown import (
     COLOCATED_LABEL,
     GANG_LABEL,
@@ -34,10 +35,12 @@ _POD_AFFINITY = ("spec", "affinity", "podAffinity")
 _REQUIRED = membership.REQUIRED_AFFINITY
 _PREFERRED = (*_POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 _APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_SPREAD = ("spec", "topologySpreadConstraints")
 _EXCLUSIVE = tuple(("metadata", "annotations", name) for name in AFFINITY_KEYS)
 # admission.gate reads these fields of a pod that a group system places.
 _ASKED = tuple(path for row in SYSTEMS for path in row.asked_at)
-_VISITS = (*membership.VISITS, _LEVEL, _LEVEL_MODE, _COLOCATED, _SLICE, *_EXCLUSIVE, ("spec", "affinity"), *_ASKED)
+_PLACED = (*_EXCLUSIVE, ("spec", "affinity"), _SPREAD)
+_VISITS = (*membership.VISITS, _LEVEL, _LEVEL_MODE, _COLOCATED, _SLICE, *_PLACED, *_ASKED)
 # The largest weight: to keep a gang together outranks every other preference of podberth.
 _WEIGHT = 100
 
@@ -162,9 +165,10 @@ def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
 
 
 def _own_placement(draft: Draft, key: str, mode: str) -> str:
-    """Return why the pod's own affinity, or an annotation that places the pod, conflicts with the affinity term to add.
+    """Return why the pod's own placement conflicts with the affinity term to add; empty if there is no conflict.
 
-    Empty if there is no conflict. ``key`` is the term's topology key, and ``mode`` is "required" or "preferred".
+    The pod may have affinity, topology spread constraints, or an annotation that places it. ``key`` is the term's
+    topology key, and ``mode`` is "required" or "preferred".
     """
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
@@ -174,7 +178,22 @@ def _own_placement(draft: Draft, key: str, mode: str) -> str:
     apart = {term.get("topologyKey") for term in draft.get(_APART) or ()}
     if apart and (mode == "required" or key in apart):
         return "the pod has pod anti-affinity of its own"
+    spread = _spread_over(draft)
+    if spread and (mode == "required" or key in spread):
+        return "the pod has topology spread constraints of its own"
     return ""
+
+
+def _spread_over(draft: Draft) -> set[Any]:
+    """Return the topology keys over which the scheduler has to spread the pods that are like this pod.
+
+    A domain outside the gang's counts as well, with no pod: if all members have to be in one domain, the other members
+    never fit (kube-scheduler, PodTopologySpread: of the terms of affinity, only node affinity decides which domains
+    count). A constraint whose selector does not select the pod itself does not count the pod.
+    """
+    hard = [each for each in draft.get(_SPREAD) or () if each.get("whenUnsatisfiable") != "ScheduleAnyway"]
+    labels = (hard and draft.get(("metadata", "labels"))) or {}
+    return {each.get("topologyKey") for each in hard if LabelRequirements(each.get("labelSelector")).match(labels)}
 
 
 def _holds(there: Present, wrote: dict[str, Any]) -> bool:
