@@ -52,8 +52,9 @@ _KINDS = {
     "kai-scheduler/scheduling.run.ai_queues": "/apis/scheduling.run.ai/v2/queues",
 }
 """The queues' kinds: the file of the CRD, and the path of the objects."""
-# The scheduler never looks at these: it waits for an object, or another scheduler is named.
-_UNSEEN = {"scheduler", "no-claim", "no-template", "claim-quota", "no-group", "small-group"}
+# The scheduler never looks at these: it waits for an object, or another scheduler is named. Nor does a controller look
+# at the job of an operator.
+_UNSEEN = {"operator", "scheduler", "no-claim", "no-template", "claim-quota", "no-group", "small-group"}
 _UNSEEN |= {"volcano-closed", "volcano-root", "kai-parent", "kai-missing"}
 
 
@@ -163,7 +164,7 @@ def _settle(plane: ControlPlane, scene: Scene) -> None:
     """Return once the scheduler, or the controller, has reported on the scene."""
     path = f"/api/v1/namespaces/{namespace(scene)}"
     if scene.cause in {"refused", "suspended"}:
-        if scene.cause == "refused":
+        if scene.cause == "refused" and scene.name not in _UNSEEN:
             events = f"{path}/events?fieldSelector=reason%3DFailedCreate"
             wait_for(
                 lambda: plane.api.read(events)["items"], timeout_seconds=SECONDS, what=f"{scene.name} to be refused"

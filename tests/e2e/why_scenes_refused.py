@@ -41,6 +41,20 @@ def _refused_by_policy(namespace: str) -> list[Document]:
     ]
 
 
+def _refused_by_operator(namespace: str) -> list[Document]:
+    """Return the Event by which the Training Operator says that the pod of a PyTorchJob was refused."""
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "refused", "namespace": namespace},
+        "involvedObject": {"kind": "PyTorchJob", "name": "train", "namespace": namespace},
+        "type": "Warning",
+        "reason": "FailedCreatePod",
+        "message": 'Error creating: pods "train-worker-0" is forbidden: exceeded quota: team',
+    }
+    return [event]
+
+
 def _suspended(made: Document) -> Document:
     return {**made, "spec": {**made["spec"], "suspend": True}}
 
@@ -65,6 +79,14 @@ SCENES: tuple[Scene, ...] = (
         asked="serve",
         cause="refused",
         says="Pod Security",
+    ),
+    Scene(
+        name="operator",
+        objects=[_QUOTA],
+        before=_refused_by_operator,
+        asked="pytorchjob/train",
+        cause="refused",
+        says="ResourceQuota team is used up",
     ),
     Scene(
         name="suspended",
