@@ -202,15 +202,18 @@ def test_a_group_of_(stage: Stage, space: str, owner: Document, system: str, api
 
 
 @pytest.mark.since(36)
-def test_a_native_group_grows_or_gives_an_event_on_the_owner_where_it_cannot(stage: Stage, space: str, owner: Document) -> None:
+def test_a_native_group_grows_or_gives_an_event_on_the_owner(stage: Stage, space: str, owner: Document) -> None:
     # Of more machines than there are, so that all of it waits.
     stage.apply(space, bare("first", member("gang", 9), owner))
     stage.wait_for_group(NATIVE, space, "gang")
     stage.apply(space, bare("later", member("gang", 10), owner))
     if minor() >= 37:  # the API server lets it grow
-        wait_for(
-            lambda: minimum(stage.group(NATIVE, space, "gang")) == 10, timeout_seconds=SECONDS, what="ten members"
-        )
+
+        def grown() -> bool:
+            group = stage.group(NATIVE, space, "gang") or {}
+            return bool(group["spec"]["schedulingPolicy"]["gang"]["minCount"] == 10)
+
+        wait_for(grown, timeout_seconds=SECONDS, what="a group of ten")
         stage.remove("configmap", "owner", space)
         return
     event = stage.wait_for_event(space, "PodGroupNotResized")
