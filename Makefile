@@ -46,7 +46,7 @@ test: $(VENV)/.installed  ## the tests that a change needs
 test-all: $(VENV)/.installed  ## every test that this machine can run
 	@$(BIN)/python tests/run.py --all
 
-test-versions: $(VENV)/.installed  ## older Kubernetes releases, and each Python that is here
+test-versions: $(VENV)/.installed  ## other Kubernetes releases, and each Python that is here
 	@$(BIN)/python tests/versions.py
 
 lock: $(VENV)/.installed  ## resolve pyproject.toml again into requirements/*.lock

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from controlplane.build import pod_groups_version
 from podberth.workload.owners import OWNER_KINDS
 
 JSON = dict[str, Any]
@@ -139,7 +140,7 @@ def pod_group(name: str, min_count: int, level: str = "") -> JSON:
     """Return a native PodGroup whose members all start or none, in one domain of the node label ``level`` if any."""
     constraints = {"schedulingConstraints": {"topology": [{"key": level}]}} if level else {}
     return {
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "apiVersion": pod_groups_version(),
         "kind": "PodGroup",
         "metadata": {"name": name},
         "spec": {"schedulingPolicy": {"gang": {"minCount": min_count}}, **constraints},

@@ -1,4 +1,4 @@
-"""`make test-versions`: podberth on the oldest and on a middle Kubernetes release that it supports, and on each Python.
+"""`make test-versions`: podberth on the newest, a middle and the oldest Kubernetes release, and on each Python.
 
 Each control plane is built from the published Go modules of its release, as that of all other tests is, and runs what
 an installation stands on. What a release lacks, the tests say by themselves (marker `since`). Unit and property
@@ -32,7 +32,7 @@ ON_RELEASES: Final[Mapping[str, tuple[str, ...]]] = {
     "kinds that are not served": ("e2e/test_not_served", "e2e/test_served_kinds"),
     "agents": ("e2e/agent",),
 }
-"""What runs below tests/ on the older releases, in the words of docs/install-reference.md ("Versions")."""
+"""What runs below tests/ on the other releases, in the words of docs/install-reference.md ("Versions")."""
 ON_PYTHONS: Final = ("tests/unit", "tests/property", "tests/conformance")
 
 
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def files() -> tuple[str, ...]:
-    """Return the paths of what runs on the older releases, from the root of the repository."""
+    """Return the paths of what runs on the other releases, from the root of the repository."""
     found = (ROOT / "tests" / name for names in ON_RELEASES.values() for name in names)
     return tuple(str((each if each.is_dir() else each.with_suffix(".py")).relative_to(ROOT)) for each in found)
 

@@ -24,9 +24,10 @@ BINARY_NAME = "podberth-controlplane"
 # The Kubernetes release that is built, "1.33": one of RELEASES, and by default the first.
 RELEASE_VARIABLE = "PODBERTH_TEST_KUBERNETES"
 # Each release with the file of its modules; the sums lie beside it.
-RELEASES: Mapping[str, str] = {"1.36": "go.mod", "1.33": "go-1.33.mod", "1.31": "go-1.31.mod"}
+RELEASES: Mapping[str, str] = {"1.36": "go.mod", "1.37": "go-1.37.mod", "1.33": "go-1.33.mod", "1.31": "go-1.31.mod"}
 
 _MODULE = Path(__file__).parent
+_BETA_GROUPS_SINCE = 37
 # `go list -deps . | wc -l` with the committed go.mod; it only scales the progress lines.
 _PACKAGES_ABOUT = 2715
 _PROGRESS_SECONDS = 10.0
@@ -88,6 +89,11 @@ def kubernetes_version(environ: Mapping[str, str] | None = None) -> str:
 def minor(environ: Mapping[str, str] | None = None) -> int:
     """Return the minor version that is built: 36 for "v1.36.3". Raises BuildError."""
     return int(kubernetes_version(environ).split(".")[1])
+
+
+def pod_groups_version(environ: Mapping[str, str] | None = None) -> str:
+    """Return the API version of native PodGroups in the release that is built. Raises BuildError."""
+    return f"scheduling.k8s.io/{'v1alpha2' if minor(environ) < _BETA_GROUPS_SINCE else 'v1beta1'}"
 
 
 def _modules(environ: Mapping[str, str]) -> Path:

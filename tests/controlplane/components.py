@@ -9,11 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .build import minor, pod_groups_version
 from .credentials import SERVICE_RANGE, Credentials
 from .process import GO, Launch
 
-# KEP-4671 (gang scheduling) and its topology part; alpha in 1.36. The same on API server and scheduler.
-_GANG_GATES = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
+# KEP-4671 (gang scheduling) and its topology part; both are off by default in 1.36 and 1.37. The same on API server
+# and scheduler.
+_GANG_GATES = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+# 1.36 alone has a gate for gangs besides, which later releases refuse.
+_GATED_GANGS = 36
 # Their client-side defaults (20 and 50 requests a second) slow a burst of a few hundred pods by many seconds.
 _REQUESTS_PER_SECOND = 500
 
@@ -113,8 +117,8 @@ def _apiserver(plan: Plan) -> list[str]:
         # Without it a stop waits up to a minute for watches to end; with it, two seconds.
         "--shutdown-send-retry-after=true",
         # WorkloadWithJob gives the Job controller's role its rights on PodGroups.
-        *_gates(plan, f"{_GANG_GATES},WorkloadWithJob={_flag(plan.job_gangs)}"),
-        *(["--runtime-config=scheduling.k8s.io/v1alpha2=true"] if plan.pod_groups else []),
+        *_gates(plan, f"{_gang_gates()},WorkloadWithJob={_flag(plan.job_gangs)}"),
+        *([f"--runtime-config={pod_groups_version()}=true"] if plan.pod_groups else []),
         *plan.extra_apiserver_args,
     ]
 
@@ -159,8 +163,12 @@ def _scheduler(plan: Plan) -> list[str]:
         f"--authentication-kubeconfig={kubeconfig}",
         f"--authorization-kubeconfig={kubeconfig}",
         *_serving(plan, "kube-scheduler"),
-        *_gates(plan, _GANG_GATES),
+        *_gates(plan, _gang_gates()),
     ]
+
+
+def _gang_gates() -> str:
+    return f"{_GANG_GATES},GangScheduling=true" if minor() == _GATED_GANGS else _GANG_GATES
 
 
 def _gates(plan: Plan, gates: str) -> list[str]:

@@ -111,7 +111,9 @@ def test_what_is_missing_of_the_given_ones_is_named(environ: dict[str, str], tmp
         build.assets(environ)
 
 
-@pytest.mark.parametrize(("release", "version"), [("", "v1.36.3"), ("1.33", "v1.33.13"), ("1.31", "v1.31.0")])
+@pytest.mark.parametrize(
+    ("release", "version"), [("", "v1.36.3"), ("1.37", "v1.37.2"), ("1.33", "v1.33.13"), ("1.31", "v1.31.0")]
+)
 def test_the_version_is_that_of_the_releases_modules(release: str, version: str) -> None:
     environ = {build.RELEASE_VARIABLE: release}
     assert (build.kubernetes_version(environ), build.minor(environ)) == (version, int(version.split(".")[1]))
@@ -124,5 +126,5 @@ def test_each_release_has_a_folder_of_its_own(environ: dict[str, str]) -> None:
 
 def test_a_release_that_there_is_not_is_named(environ: dict[str, str]) -> None:
     environ[build.RELEASE_VARIABLE] = "1.29"
-    with pytest.raises(BuildError, match=r"PODBERTH_TEST_KUBERNETES=1\.29: want one of 1\.36, 1\.33, 1\.31"):
+    with pytest.raises(BuildError, match=r"PODBERTH_TEST_KUBERNETES=1\.29: want one of 1\.36, 1\.37, 1\.33, 1\.31"):
         build.binary(environ)

@@ -14,7 +14,7 @@ import pytest
 from builders import pod_group
 
 from .api import ApiError
-from .build import BINARY_NAME, COMPONENTS, assets, kubernetes_version
+from .build import BINARY_NAME, COMPONENTS, assets, kubernetes_version, pod_groups_version
 from .client import EXISTING_VARIABLE, KubectlError, external
 from .cluster import ControlPlane
 from .components import ORDER
@@ -164,7 +164,7 @@ def test_a_gang_that_fits_no_rack_is_not_bound_at_all(space: Space) -> None:
     space.create(pod_group("three", 3, space.rack_label), *workers)
 
     def refused() -> Any:
-        path = f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{space.name}/podgroups/three"
+        path = f"/apis/{pod_groups_version()}/namespaces/{space.name}/podgroups/three"
         conditions = space.control_plane.api.read(path).get("status", {}).get("conditions", ())
         return next((found for found in conditions if found["status"] == "False"), None)
 

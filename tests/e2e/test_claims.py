@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from builders import container, gpu_pod, job, pod
+from controlplane.build import pod_groups_version
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
@@ -397,7 +398,7 @@ def test_a_claim_of_the_podgroup_is_one_for_all_its_pods_and_left_alone(stage: S
     }
     claims = [{"name": "ring", "resourceClaimTemplateName": "for-the-group"}]
     group = {
-        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "apiVersion": pod_groups_version(),
         "kind": "PodGroup",
         "metadata": {"name": "ring"},
         "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "resourceClaims": claims},

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, pod, template
+from controlplane.build import pod_groups_version
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.shared("crds")
 
 _TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 _WORKERS = 2
-_GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/{}/podgroups"
+_GROUPS = f"/apis/{pod_groups_version()}/namespaces/{{}}/podgroups"
 _REQUIRED = """
 apiVersion: v1
 kind: ConfigMap

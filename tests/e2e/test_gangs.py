@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job, pod_group
+from controlplane.build import pod_groups_version
 from controlplane.wait import wait_for
 
 from .fleet import RACK, ZONE
@@ -87,7 +88,7 @@ def test_a_native_gang_that_no_rack_holds_is_not_placed_at_all(space: Space) -> 
     space.must_apply(*native_gang("none", 5))
 
     def refused() -> bool:
-        path = f"/apis/scheduling.k8s.io/v1alpha2/namespaces/{space.name}/podgroups/none"
+        path = f"/apis/{pod_groups_version()}/namespaces/{space.name}/podgroups/none"
         conditions = space.control_plane.api.read(path).get("status", {}).get("conditions", ())
         return any(each["status"] == "False" for each in conditions)
 

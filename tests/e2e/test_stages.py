@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job
+from controlplane.build import pod_groups_version
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
@@ -34,7 +35,7 @@ Document = dict[str, Any]
 
 pytestmark = pytest.mark.shared("crds")
 
-_GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/{}/podgroups"
+_GROUPS = f"/apis/{pod_groups_version()}/namespaces/{{}}/podgroups"
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/{}/events"
 _SIZE = "podberth.io/gang-size"
 _LWS = "leaderworkerset.sigs.k8s.io"

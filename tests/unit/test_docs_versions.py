@@ -18,7 +18,7 @@ def test_every_release_has_a_row_with_the_version_that_is_built() -> None:
 
 
 @pytest.mark.parametrize("release", list(RELEASES)[1:])
-def test_what_runs_on_an_older_release_is_what_make_test_versions_runs(release: str) -> None:
+def test_what_runs_on_another_release_is_what_make_test_versions_runs(release: str) -> None:
     version = kubernetes_version({RELEASE_VARIABLE: release}).removeprefix("v")
     assert rows(SECTION)[version][1] == ", ".join(ON_RELEASES)
 

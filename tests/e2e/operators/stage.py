@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
+from controlplane.build import pod_groups_version
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
@@ -33,7 +34,7 @@ from .pods_as_made import Made
 # Seconds here; the bound is for a CI machine under load.
 _SECONDS = 120.0
 _LIFE_SECONDS = 24 * 3600  # of a heartbeat: no play is longer
-_GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/{}/podgroups"
+_GROUPS = f"/apis/{pod_groups_version()}/namespaces/{{}}/podgroups"
 _COUNTER = itertools.count()
 
 # Members wait for their gang's PodGroup, which the controller makes. Before gang-topology: that is for plain gangs.
