@@ -223,11 +223,10 @@ def answer(picture: Picture) -> Answer:
     found, said = list(_found(picture)), _said(picture)
     first = _first(found, picture)
     diagnoses = [first, *(each for each, _ in found if each is not first)] if first else [_of_scheduler(picture, said)]
-    pod = picture.pod
     return Answer(
         subject=_subject(picture),
         among=_among(picture),
-        waits_seconds=picture.age(text_at(pod, "metadata", "creationTimestamp")) if pod is not None else 0.0,
+        waits_seconds=picture.waited,
         diagnosis=diagnoses[0],
         then=tuple(each for each in diagnoses[1:] if each.waits) if diagnoses[0].waits else (),
         said=said,
@@ -370,7 +369,7 @@ def _of_scheduler(picture: Picture, said: Said) -> Diagnosis:
                 f"kubectl describe pod {text_at(picture.pod, 'metadata', 'name')} -n {picture.namespace}",
             ),
         )
-    waited = lasting(picture.age(text_at(picture.pod, "metadata", "creationTimestamp")))
+    waited = lasting(picture.waited)
     return Diagnosis(
         cause="unknown",
         title=f"nothing is seen that holds it, and its scheduler has said nothing for {waited}",

@@ -11,6 +11,7 @@ from ..kube.unchecked import count, list_at, mapping_at, text_at
 from ..topology.claimed_devices import Alike, claimed_use, free_alike
 from ..words import MOST_NAMED, counted, lasting, listed, named
 from .diagnosis import Diagnosis
+from .held import PATIENCE_SECONDS
 from .machines import Machine
 from .picture import Document, Picture, Ref, holds_since, is_about, last_seen, place_of
 from .steps import Step
@@ -24,8 +25,6 @@ _REFUSED: Final = "FailedResourceClaimCreation"
 _ABOUT: Final = re.compile(r"PodResourceClaim (?P<entry>[^:\s]+): ")
 # apiserver pkg/admission/plugin/resourcequota/controller.go.
 _QUOTA: Final = re.compile(r"exceeded quota: (?P<name>[^,\s]+)")
-# The controller makes the claims of a new pod within seconds.
-_PATIENCE_SECONDS: Final = 15.0
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
@@ -122,8 +121,8 @@ def refused(picture: Picture) -> Diagnosis | None:
 def awaited(picture: Picture) -> Diagnosis | None:
     """Return the diagnosis that no claim was made of a template for a while, and no Event says why; else None."""
     templates = list(dict(_unmade(picture)).values())
-    waited = picture.age(text_at(picture.pod, "metadata", "creationTimestamp"))
-    if not templates or waited <= _PATIENCE_SECONDS:
+    waited = picture.waited
+    if not templates or waited <= PATIENCE_SECONDS:
         return None
     return Diagnosis(
         cause="claim",
@@ -188,8 +187,9 @@ def unallocated(step: Step) -> Diagnosis | None:
 def _unlike(step: Step, evidence: list[str]) -> Diagnosis | None:
     """Return the diagnosis that enough devices are free on a node, but too few share an attribute; else None."""
     for name, claim in _found(step.picture):
+        driver, wanted = _alike_wanted(step.picture, claim)
         for constraint in list_at(claim, "spec", "devices", "constraints"):
-            attribute, (driver, wanted) = text_at(constraint, "matchAttribute"), _alike_wanted(step.picture, claim)
+            attribute = text_at(constraint, "matchAttribute")
             if not (attribute and driver) or not _covers(constraint, claim):
                 continue
             free = _alike(step, driver, attribute, step.picture.listed(_CLAIMS))

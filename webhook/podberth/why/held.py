@@ -9,8 +9,8 @@ from ..words import counted, lasting, listed
 from .diagnosis import Diagnosis
 from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
 
-# Even a busy scheduler tries to schedule a new pod within seconds.
-_PATIENCE_SECONDS: Final = 15.0
+PATIENCE_SECONDS: Final = 15.0
+"""The age from which it matters that nobody has looked at a pod: busy schedulers and controllers do within seconds."""
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
@@ -47,7 +47,7 @@ def unserved(picture: Picture) -> Diagnosis | None:
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     name = picture.scheduler
-    if _is_seen(picture) is not False or _waited(picture) <= _PATIENCE_SECONDS:
+    if _is_seen(picture) is not False or picture.waited <= PATIENCE_SECONDS:
         return None
     return Diagnosis(
         cause="scheduler",
@@ -67,9 +67,9 @@ def unseen(picture: Picture) -> Diagnosis | None:
     """Return the diagnosis that the pod's scheduler may run, but has not tried to schedule the pod yet; else None."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
-    waited = _waited(picture)
+    waited = picture.waited
     others = ", though that scheduler has looked at other pods" if _is_seen(picture) else ""
-    if waited > _PATIENCE_SECONDS:
+    if waited > PATIENCE_SECONDS:
         return Diagnosis(
             cause="scheduler",
             title=f"scheduler {picture.scheduler} has not looked at it for {lasting(waited)}",
@@ -81,10 +81,6 @@ def unseen(picture: Picture) -> Diagnosis | None:
         title=f"it is {counted(round(waited), 'second')} old, and {picture.scheduler} has not looked at it yet",
         do=("ask again in a few seconds",),
     )
-
-
-def _waited(picture: Picture) -> float:
-    return picture.age(text_at(picture.pod, "metadata", "creationTimestamp"))
 
 
 def _is_seen(picture: Picture) -> bool | None:

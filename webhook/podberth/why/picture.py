@@ -186,6 +186,11 @@ class Picture:
         """Return the seconds since a time in the API's format; 0 if the text is no time, or a time in the future."""
         return max(0.0, -self.left(since))
 
+    @property
+    def waited(self) -> float:
+        """The seconds since the pod was created; 0 without a pod."""
+        return self.age(text_at(self.pod, "metadata", "creationTimestamp"))
+
     def left(self, until: object) -> float:
         """Return the seconds until a time in the API's format, negative if it has passed; 0 if the text is no time."""
         try:
