@@ -70,6 +70,9 @@ def plane(control_plane: ControlPlane) -> ControlPlane:
     for made in (FULL, pod(name="small", nodeName="somewhere"), pod(name="w", schedulingGroup={"podGroupName": "g"})):
         made["metadata"]["namespace"] = SPACE
         control_plane.api.request("POST", path, made)
+    held = {"metadata": {"finalizers": ["example.com/held"]}}
+    control_plane.api.request("PATCH", f"{path}/w", held, "application/merge-patch+json")
+    control_plane.api.request("DELETE", f"{path}/w")
     control_plane.api.request("PATCH", f"{path}/full/status", {"status": STATUS}, "application/merge-patch+json")
     return control_plane
 
