@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from .wellknown import FREE_LINKED_LABEL, HOSTNAME_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
+from .wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL, LIVE_LABELS
 
 # Widest first (Kueue and KAI order their levels so). Providers' keys share one list because no cluster has two
 # providers; within a provider the order is the provider's.
@@ -103,7 +103,7 @@ STATE_LABELS: frozenset[str] = frozenset(
         "nvidia.com/gfd.timestamp",
         "nvidia.com/mig.config.state",
         "nvidia.com/gpu-driver-upgrade-state",
-        FREE_LINKED_LABEL,
+        *LIVE_LABELS,
     }
 )
 """The labels that show the age or the state of a node; every live label of the agent is one of them."""

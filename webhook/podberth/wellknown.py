@@ -94,6 +94,9 @@ label is for preferred terms only: a required term would keep pods off nodes who
 know the label of a node to come.
 """
 
+LIVE_LABELS = frozenset({FREE_LINKED_LABEL})
+"""The labels of a node that its agent keeps current while the use of the node's GPUs changes."""
+
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "podberth"
 """The label value that marks each object that the controller makes; the controller changes no object without this
