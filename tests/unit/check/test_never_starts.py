@@ -1,4 +1,4 @@
-"""Claims that a pod never gets: their template or claim is in another namespace."""
+"""Pods that never start, or wait: by claims of another namespace, programs that end, labels that change."""
 
 import pytest
 
@@ -113,3 +113,30 @@ metadata: {name: a}
 spec: {template: {spec: {containers: [{name: a, image: ubuntu}]}}}
 """
     assert [each for result in checked(text).results for each in result.warnings] == []
+
+
+_LIVE = "podberth.io/free-linked-gpus"
+_TERM = f"{{matchExpressions: [{{key: {_LIVE}, operator: Gt, values: ['3']}}]}}"
+_AFFINITY = "spec.affinity.nodeAffinity"
+_MATCHED = "nodeSelectorTerms[0].matchExpressions[0].key"
+
+
+_PREFERRED = f"preferredDuringSchedulingIgnoredDuringExecution: [{{weight: 1, preference: {_TERM}}}]"
+_REQUIRED = f"requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{_TERM}]}}"
+
+
+@pytest.mark.parametrize(
+    ("pod", "field"),
+    [
+        (f"nodeSelector: {{{_LIVE}: '4'}}", f"spec.nodeSelector[{_LIVE}]"),
+        (
+            f"affinity: {{nodeAffinity: {{{_REQUIRED}}}}}",
+            f"{_AFFINITY}.requiredDuringSchedulingIgnoredDuringExecution.{_MATCHED}",
+        ),
+        (f"affinity: {{nodeAffinity: {{{_PREFERRED}}}}}", ""),
+        ("nodeSelector: {podberth.io/link-shape: full-mesh}", ""),
+    ],
+)
+def test_a_label_that_changes_with_use_is_for_preferred_terms_only(pod: str, field: str) -> None:
+    message = f"requires {_LIVE}, which may be old and which no new node has; prefer it instead"
+    assert _ending(", command: [nvidia-smi]", pod) == ([f"{field}: {message}"] if field else [])

@@ -1,4 +1,4 @@
-"""Finds what keeps the pod of a template from starting or running in any cluster, whatever its nodes offer."""
+"""Finds what keeps the pod of a template from starting or running, or makes it wait, whatever the nodes offer."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,8 +8,9 @@ from ..devices.claims import KnownDevices
 from ..kube.object_names import NamespacedName
 from ..kube.patch import Draft
 from ..kube.paths import Path
-from ..kube.unchecked import list_at, text_at
+from ..kube.unchecked import list_at, mapping_at, text_at
 from ..mutation.affinity import REQUIRED, SELECTOR, impossible
+from ..wellknown import LIVE_LABELS
 
 _CLAIMS: Final = ("spec", "resourceClaims")
 # Their Dockerfiles: the program is a shell or an interpreter, which ends without a terminal and without input
@@ -30,6 +31,18 @@ def opposed_requirements(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     if both := impossible(draft):
         where = SELECTOR if draft.get(SELECTOR) else REQUIRED
         yield where, f"no node meets both {both}, so the pod never starts; remove one of them"
+
+
+def live_requirements(pod: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield a problem for each label that agents keep current in the pod's own nodeSelector and required terms."""
+    places: list[tuple[Path, object]] = [((*SELECTOR, key), key) for key in mapping_at(pod, *SELECTOR)]
+    for at, term in enumerate(list_at(pod, *REQUIRED)):
+        path = (*REQUIRED, at, "matchExpressions")
+        keys = (text_at(each, "key") for each in list_at(term, "matchExpressions"))
+        places += [((*path, index, "key"), key) for index, key in enumerate(keys)]
+    for where, key in places:
+        if key in LIVE_LABELS:
+            yield where, f"requires {key}, which may be old and which no new node has; prefer it instead"
 
 
 def ends_at_once(pod: Mapping[str, Any], api_version: str) -> Iterator[tuple[Path, str]]:
