@@ -64,10 +64,13 @@ def holding(node: str, units: int, resource: str = "nvidia.com/gpu") -> BoundPod
 
 
 def test_what_is_free_is_said_of_each_resource() -> None:
-    assert row("free", bound=(holding("gpu-0", 3),)) == ("ok", "13 of 16 nvidia.com/gpu, at most 8 on one node")
+    assert row("free", bound=(holding("gpu-0", 3),)) == (
+        "ok",
+        "13 of 16 nvidia.com/gpu, at most 8 on one node, 8 of them linked",
+    )
     assert row("free", bound=(holding("gpu-0", 8), holding("gpu-1", 6), holding("elsewhere", 8))) == (
         "ok",
-        "2 of 16 nvidia.com/gpu, at most 2 on one node",
+        "2 of 16 nvidia.com/gpu, at most 2 on one node, 2 of them linked",
     )
 
 
@@ -75,7 +78,28 @@ def test_what_is_free_on_a_node_that_is_away_is_not_counted() -> None:
     node, _ = simulate("hgx-h100-8", "gpu-1")
     node["spec"]["taints"] = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
     nodes = (observed().nodes[0], node)  # type: ignore[index]
-    assert row("free", nodes=nodes, bound=()) == ("ok", "8 of 16 nvidia.com/gpu, at most 8 on one node")
+    assert row("free", nodes=nodes, bound=()) == (
+        "ok",
+        "8 of 16 nvidia.com/gpu, at most 8 on one node, 8 of them linked",
+    )
+
+
+@pytest.mark.parametrize(
+    ("shapes", "held", "said"),
+    [
+        (("a100-pcie-4", "a100-pcie-4"), 1, "7 of 8 nvidia.com/gpu, at most 4 on one node, 2 of them linked"),
+        (("a100-pcie-4",), 2, "2 of 4 nvidia.com/gpu, at most 2 on one node, 1 to 2 of them linked"),
+        (("a100-pcie-4",), 3, "1 of 4 nvidia.com/gpu, at most 1 on one node"),
+        (("hgx-h100-8", "l40s-8"), 0, "16 of 16 nvidia.com/gpu, at most 8 on one node"),
+        (("hgx-h100-8", "l4-1"), 4, "5 of 9 nvidia.com/gpu, at most 4 on one node, 4 of them linked"),
+    ],
+)
+def test_the_links_are_those_of_the_nodes_with_most_free_gpus(shapes: tuple[str, ...], held: int, said: str) -> None:
+    pairs = [simulate(shape, f"gpu-{index}") for index, shape in enumerate(shapes)]
+    nodes, topologies = (tuple(each) for each in zip(*pairs, strict=True))
+    bound = (holding("gpu-0", held),) if held else ()
+    heartbeats = tuple(lease(f"gpu-{index}", timedelta(0)) for index in range(len(shapes)))
+    assert row("free", nodes=nodes, topologies=topologies, heartbeats=heartbeats, bound=bound) == ("ok", said)
 
 
 def test_whole_gpus_come_first_and_then_the_resources_with_most_units() -> None:
@@ -90,10 +114,11 @@ def test_whole_gpus_come_first_and_then_the_resources_with_most_units() -> None:
 
 def test_devices_that_claims_hold_are_counted() -> None:
     slices = tuple(partitionable("gpu-0", {"1g.5gb": (4864, 1, (0, 1, 2, 3))}))
-    assert row("free", bound=(), slices=slices, claims=(allocated_claim("gpu-0", "gpu-0"),)) == (
-        "ok",
-        "16 of 16 nvidia.com/gpu, at most 8 on one node; 1 of 2 gpu.nvidia.com, at most 1 on one node",
+    said = (
+        "16 of 16 nvidia.com/gpu, at most 8 on one node, 8 of them linked; 1 of 2 gpu.nvidia.com, at most 1 on one node"
     )
+    claims = (allocated_claim("gpu-0", "gpu-0"),)
+    assert row("free", bound=(), slices=slices, claims=claims) == ("ok", said)
 
 
 def test_without_all_pods_nothing_is_said_of_what_is_free() -> None:

@@ -47,8 +47,7 @@ def _free_of(device: DeviceUse, use: NodeUse) -> str:
     text = f"{device.free} of {device.allocatable} {device.resource}{kind}"
     if use.linked is None or device.resource != use.linked.resource or not device.free:
         return text
-    least, most = use.linked.least, use.linked.most
-    return f"{text}, {most if least == most else f'{least} to {most}'} of them linked"
+    return f"{text}, {use.linked.text}"
 
 
 def free_and_more(tally: Tally) -> str:

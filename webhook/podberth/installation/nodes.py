@@ -126,7 +126,9 @@ def _free(use: Collection[NodeUse]) -> Iterator[Row]:
     tallies = {name: found for name in kinds if (found := Tally.of(use, name)).allocatable}
     ordered = sorted(tallies.items(), key=lambda pair: (kinds[pair[0]] != "whole", -pair[1].allocatable, pair[0]))
     texts = tuple(
-        f"{tally.free} of {tally.allocatable} {name}, at most {tally.most} on one node" for name, tally in ordered
+        f"{tally.free} of {tally.allocatable} {name}, at most {tally.most} on one node"
+        f"{f', {tally.linked.text}' if tally.linked else ''}"
+        for name, tally in ordered
     )
     if texts:
         more = f"; and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""

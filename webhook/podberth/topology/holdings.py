@@ -9,7 +9,7 @@ number of free GPUs that are linked with each other has only a lower and an uppe
 publishes the number as a label (``free_links``).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -51,6 +51,11 @@ class FreeLinked(NamedTuple):
     """The resource of the node's whole GPUs."""
     least: int
     most: int
+
+    @property
+    def text(self) -> str:
+        """The bounds as text: ``4 of them linked``, ``2 to 4 of them linked``."""
+        return f"{self.most if self.least == self.most else f'{self.least} to {self.most}'} of them linked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,8 @@ class Tally:
     units."""
     most: int = 0
     """The largest number of ``free`` units of one resource on one node."""
+    linked: FreeLinked | None = None
+    """The most linked GPUs among ``most`` on one node; None if unknown, or if ``most`` are no several GPUs."""
 
     @property
     def allocatable(self) -> int:
@@ -109,13 +116,18 @@ class Tally:
         """
         used = 0
         free: dict[bool, list[int]] = {True: [0], False: [0]}
+        links: list[tuple[int, FreeLinked | None]] = []
         for node in nodes:
             named = (*node.devices, *node.claimed)
             devices = [each for each in named if each.resource == resource] if resource else node.accelerators
             for each in devices:
                 used += each.used
                 free[node.is_healthy].append(each.free)
-        return cls(used=used, free=sum(free[True]), free_unhealthy=sum(free[False]), most=max(free[True]))
+                if node.is_healthy and resource:
+                    links.append((each.free, node.linked))
+        most = max(free[True])
+        linked = _most_linked(resource, [each for count, each in links if count == most]) if most > 1 else None
+        return cls(used=used, free=sum(free[True]), free_unhealthy=sum(free[False]), most=most, linked=linked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +193,14 @@ class Holdings:
             for name in names
             if name in self.nodes and all(self.nodes[name].free_of(resource) >= units for resource, units in wanted)
         )
+
+
+def _most_linked(resource: str, nodes: Sequence[FreeLinked | None]) -> FreeLinked | None:
+    """Return the bounds of the most free linked GPUs on one of the nodes; None if the links of one are unknown."""
+    known = [each for each in nodes if each is not None and each.resource == resource]
+    if not known or len(known) < len(nodes):
+        return None
+    return FreeLinked(resource, max(each.least for each in known), max(each.most for each in known))
 
 
 def read_bound_pod(pod: Mapping[str, Any]) -> BoundPod | None:
