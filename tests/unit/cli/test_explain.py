@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod
+from e2e.dra import allocated_claim, partitionable
 from podberth.cli.explain import MOST_PODS
 from podberth.cli.main import main
 from snapshots import cluster, policy
@@ -125,6 +126,22 @@ def test_json_holds_every_value(nodes: str, capsys: pytest.CaptureFixture[str]) 
     assert {operation["path"] for operation in review["changes"][0]["patch"]} == {"/spec/tolerations/-"}
 
 
+CLAIMING = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers: [{name: main, image: x, resources: {claims: [{name: gpu}]}}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one}]
+  tolerations: [{operator: Exists}]
+"""
+
+
 @pytest.fixture
 def held(tmp_path: Path) -> str:
     """Return a snapshot with Pods that hold the one GPU of a node, and all eight of another."""
@@ -143,7 +160,8 @@ def test_with_pods_in_the_snapshot_the_nodes_with_free_devices_are_counted(
     captured = capsys.readouterr()
     assert captured.err == ""
     said = re.compile(
-        r"free:         1 of these have 1 nvidia.com/gpu free \(l4-1-1\) as of 2026-01-01 00:00 UTC, \d+ d ago; "
+        r"free:         1 of these have 1 nvidia.com/gpu free \(l4-1-1\), 9 of 10 nvidia.com/gpu used "
+        r"as of 2026-01-01 00:00 UTC, \d+ d ago; "
         "no decision or denial uses that"
     )
     lines = captured.out.splitlines()
@@ -154,8 +172,29 @@ def test_with_pods_in_the_snapshot_the_nodes_with_free_devices_are_counted(
         "fit": ["hgx-h100-8-0", "l4-1-0", "l4-1-1"],
         "preferred": [],
         "free": ["l4-1-1"],
+        "use": [{"resource": "nvidia.com/gpu", "used": 9, "free": 1}],
         "excluded": [],
     }
+
+
+def test_of_a_pod_with_claims_the_free_devices_of_drivers_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = [
+        *cluster(l4_1=1),
+        *partitionable("l4-1-0", {}, cut=0, whole=2),
+        allocated_claim("l4-1-0", "gpu-0"),
+        gpu_pod(1, name="one", nodeName="l4-1-0"),
+    ]
+    snapshot, own = tmp_path / "claimed.json", tmp_path / "own.yaml"
+    snapshot.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}), encoding="utf-8")
+    own.write_text(CLAIMING, encoding="utf-8")
+    assert main(["explain", str(own), *ONE, "--topology", str(snapshot)]) == 0
+    said = "free:         1 of 2 gpu.nvidia.com on these as of "
+    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith(said)]
+    (result,) = explained(capsys, str(own), *ONE, "--topology", str(snapshot))["results"]
+    after = result["nodes"]["after"]
+    assert (after["free"], after["use"]) == (None, [{"resource": "gpu.nvidia.com", "used": 1, "free": 1}])
 
 
 def test_what_is_free_changes_no_decision(nodes: str, held: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,7 @@ def _reach(reach: PodReach) -> dict[str, Any]:
         "fit": list(reach.nodes),
         "preferred": list(reach.preferred),
         "free": None if reach.free is None else list(reach.free),
+        "use": [{"resource": name, "used": each.used, "free": each.free} for name, each in reach.use],
         "excluded": [{"why": why, "nodes": list(nodes)} for why, nodes in reach.excluded],
     }
 

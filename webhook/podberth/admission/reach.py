@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..conventions import Conventions
+from ..devices.claims import NO_DEVICES, KnownDevices
+from ..devices.resources import COUNTED_KINDS
 from ..kube.selector import node_selector_matches, prepared, tolerated
-from ..kube.unchecked import mapping_at
-from ..topology.holdings import Holdings
+from ..kube.unchecked import mapping_at, text_at
+from ..topology.holdings import Holdings, Tally
 from ..topology.index import Need, NodeSelection, TopologyIndex
 from ..topology.need import NODE_NAME_FIELD, Tolerations
 from ..topology.node import Node, Taint
 from ..words import named
-from ..workload.gpus import gpu_facts
+from ..workload.gpus import GpuFacts, gpu_facts
 
 # PreferNoSchedule excludes no node.
 _REPELLING = frozenset({"NoSchedule", "NoExecute"})
@@ -44,6 +46,12 @@ class PodReach:
     free: tuple[str, ...] | None = None
     """The names of the nodes in ``nodes`` on which the pod's devices are free at the moment of the snapshot. None if
     podberth does not know which devices are free, or if the pod requests no devices."""
+    use: tuple[tuple[str, Tally], ...] = ()
+    """The use of each of the pod's resources on ``nodes``, by the resource's name.
+
+    For a pod that gets its accelerators by claims alone, the use of the devices of DRA drivers on ``nodes``. Empty if
+    the use is unknown.
+    """
     excluded: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The reasons why the pod could not run on the other nodes, each with the sorted names of the nodes.
 
@@ -56,13 +64,19 @@ class ReachableCluster:
     """An index of a cluster's nodes that finds the nodes on which a pod could run."""
 
     def __init__(
-        self, nodes: Iterable[Node], conventions: Conventions | None = None, holdings: Holdings | None = None
+        self,
+        nodes: Iterable[Node],
+        conventions: Conventions | None = None,
+        holdings: Holdings | None = None,
+        devices: KnownDevices = NO_DEVICES,
     ) -> None:
         """Index the nodes. ``conventions`` has the cluster's names of levels and labels; None means the defaults.
 
-        ``holdings`` are the devices that pods already hold on the nodes; None if unknown.
+        ``holdings`` are the devices that pods already hold on the nodes; None if unknown. ``devices``
+        are the known claims.
         """
         self._holdings = holdings
+        self._devices = devices
         self._nodes = {node.name: node for node in nodes}
         self._index = TopologyIndex.build(self._nodes.values(), conventions)
 
@@ -78,12 +92,29 @@ class ReachableCluster:
         """
         spec, tolerations = mapping_at(pod, "spec"), list(mapping_at(pod, "spec").get("tolerations") or ())
         # Declared GPU memory is left out, because the scheduler does not know it.
-        totals = gpu_facts(pod).totals
+        facts = gpu_facts(pod, text_at(pod, "metadata", "namespace"), self._devices)
+        totals = facts.totals
         selector = NodeSelection.of(spec)
         fitting = self._index.nodes(Need(totals, selector=selector, tolerations=_ALL_TAINTS)).durable_names()
         nodes = tuple(name for name in fitting if not _repelling(self._nodes[name], tolerations))
         free = self._holdings.with_room(nodes, totals) if self._holdings is not None and totals else None
-        return PodReach(nodes, self._preferred(nodes, spec), free, self._excluded(nodes, totals, fitting, tolerations))
+        return PodReach(
+            nodes,
+            self._preferred(nodes, spec),
+            free,
+            self._use(nodes, facts),
+            self._excluded(nodes, totals, fitting, tolerations),
+        )
+
+    def _use(self, nodes: tuple[str, ...], facts: GpuFacts) -> tuple[tuple[str, Tally], ...]:
+        """Return the use of the pod's devices on nodes (``PodReach.use``). ``facts`` has the pod's devices."""
+        known = self._holdings.nodes if self._holdings is not None else {}
+        uses = [known[name] for name in nodes if name in known]
+        names = [name for name, _ in facts.totals]
+        if not names and any(each.kind in COUNTED_KINDS for each in facts.claims):
+            names = sorted({each.resource for use in uses for each in use.claimed})
+        tallies = ((name, Tally.of(uses, name)) for name in names)
+        return tuple((name, tally) for name, tally in tallies if tally.allocatable)
 
     def _excluded(
         self,

@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}{did_you_mean(arguments.policy, names)}"
         )
-    cluster = ReachableCluster(objects.nodes, conventions, holdings) if objects.nodes else None
+    cluster = ReachableCluster(objects.nodes, conventions, holdings, snapshot.devices) if objects.nodes else None
     choice = _Choice(file, arguments.policy, requester_of(arguments).user, natives)
     objects_alone = list(_objects_alone(given, file, natives)) if natives else []
     places = list(islice(_pods(given, arguments.namespace), MOST_PODS + 1))

@@ -63,8 +63,10 @@ def _show_nodes(subject: ExplainedPod, terminal: Terminal) -> None:
     if subject.before is not None:
         after = "none: it is denied" if subject.after is None else _where(subject.after, subject.node_count)
         terminal.paragraph(after, first=[Span("nodes after:  ")])
-        if subject.after is not None and subject.after.nodes and subject.after.free is not None:
-            terminal.paragraph(_free(subject, subject.after.free), first=[Span("free:         ")])
+        if subject.after is not None and (
+            subject.after.use or (subject.after.nodes and subject.after.free is not None)
+        ):
+            terminal.paragraph(_free(subject, subject.after), first=[Span("free:         ")])
 
 
 def _where(reach: PodReach | None, known: int) -> str:
@@ -77,10 +79,15 @@ def _where(reach: PodReach | None, known: int) -> str:
     return f"{text}; left out: {', '.join(excluded)}" if excluded else text
 
 
-def _free(subject: ExplainedPod, free: Sequence[str]) -> str:
+def _free(subject: ExplainedPod, reach: PodReach) -> str:
     devices = listed([f"{units} {resource}" for resource, units in gpu_facts(subject.explanation.pod or {}).totals])
     when = f" {as_of(subject.snapshot_at, datetime.now(UTC))}" if subject.snapshot_at else ""
-    return f"{len(free)} of these have {devices} free{_named(free)}{when}; no decision or denial uses that"
+    if reach.free is None:
+        text = f"{listed([f'{each.free} of {each.allocatable} {name}' for name, each in reach.use])} on these"
+    else:
+        used = listed([f"{each.used} of {each.allocatable} {name}" for name, each in reach.use])
+        text = f"{len(reach.free)} of these have {devices} free{_named(reach.free)}{f', {used} used' if used else ''}"
+    return f"{text}{when}; no decision or denial uses that"
 
 
 def _named(nodes: Sequence[str]) -> str:

@@ -190,7 +190,8 @@ class _Explained:
     def pods(self, file: SourceFile) -> Iterator[ExplainedPod]:
         """Yield the explanation of each pod; a pod that the API server would refuse has none."""
         nodes = self.cluster.facts.nodes
-        reach = ReachableCluster(nodes, self.snapshot.conventions, self.cluster.holdings) if nodes else None
+        known_devices, holdings = self.snapshot.devices, self.cluster.holdings
+        reach = ReachableCluster(nodes, self.snapshot.conventions, holdings, known_devices) if nodes else None
         known = [each.content for each in file.sources]
         for source in file.sources:
             for template in templates(source.content, namespace=self.session.namespace, known=known):
