@@ -57,7 +57,9 @@ def test_a_policy_with_all_that_can_be_said() -> None:
     selector = made["matchConstraints"]["namespaceSelector"]
     assert selector["matchLabels"] == {"env": "prod"}
     assert selector["matchExpressions"][0]["values"] == list(EXEMPT_NAMESPACES)
-    assert [each["name"] for each in made["matchConditions"]] == ["no-mirror-pod", "a"]
+    assert [each["name"] for each in made["matchConditions"]] == [
+        *("spec-changed", "not-being-deleted", "no-mirror-pod", "a"),
+    ]
     assert [each["name"] for each in made["variables"]] == ["most"]
     assert made["validations"][0]["reason"] == "Forbidden"
     assert made["auditAnnotations"] == [{"key": "name", "valueExpression": "string(object.metadata.name)"}]
@@ -84,6 +86,30 @@ def test_rules_are_for_what_podberth_is_asked_about() -> None:
         "operations": ["CREATE", "UPDATE"],
         "resources": ["pods", "pods/ephemeralcontainers"],
     }
+
+
+UPDATES = "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE],"
+ONE_CONTAINER = f"{UPDATES} resources: [pods]}}]}}"
+
+
+def test_an_update_that_keeps_the_spec_or_of_a_pod_that_is_being_deleted_is_not_judged() -> None:
+    found = of("scope: All", ONE_CONTAINER, VALIDATION, DENY)
+    assert spec_of(found)["matchConditions"][:2] == [
+        {"name": "spec-changed", "expression": "request.operation != 'UPDATE' || object.spec != oldObject.spec"},
+        {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"},
+    ]
+    [again] = back(found).documents
+    assert not back(found).left_out
+    assert "matchConditions" not in again["spec"]
+
+
+def test_conditions_of_one_name_get_numbers() -> None:
+    conditions = (
+        "matchConditions: [{name: spec-changed, expression: 'true'}, {name: spec-changed-2, expression: 'true'}]"
+    )
+    found = spec_of(of("scope: All", ONE_CONTAINER, conditions, VALIDATION, DENY))["matchConditions"]
+    names = [each["name"] for each in found]
+    assert names == ["spec-changed", "not-being-deleted", "no-mirror-pod", "spec-changed-2", "spec-changed-2-2"]
 
 
 def test_an_expression_of_any_type_gets_the_type_that_upstream_demands() -> None:
