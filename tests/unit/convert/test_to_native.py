@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from converted import back, converted
 from natives import located
 from podberth.convert.result import Converted
 from podberth.native.documents import read
-from podberth.wellknown import EXEMPT_NAMESPACES
+from podberth.wellknown import API_VERSION, EXCEPTION_KIND, EXEMPT_NAMESPACES, NAMESPACED_KIND
 from snapshots import policy
 
 DENY = "validationActions: [Deny]"
@@ -74,6 +75,35 @@ def test_params_pass_through() -> None:
     params = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {c: d}\n"
     found = converted(policy("p", f"\n  scope: All\n  {VALIDATION}\n  {DENY}\n") + "---\n" + params)
     assert found.documents[2]["data"] == {"c": "d"}
+
+
+def test_an_exception_and_a_policy_of_a_namespace_are_named() -> None:
+    exception = {
+        "apiVersion": API_VERSION,
+        "kind": EXCEPTION_KIND,
+        "metadata": {"name": "e"},
+        "spec": {
+            "policies": ["p"],
+            "namespaces": ["a"],
+            "reason": "it waits",
+            "requestedBy": "team-a",
+            "expiresAt": "2027-03-31T00:00:00Z",
+        },
+    }
+    own = {
+        "apiVersion": API_VERSION,
+        "kind": NAMESPACED_KIND,
+        "metadata": {"name": "own", "namespace": "a"},
+        "spec": {"validations": [{"expression": "true"}], "validationActions": ["Deny"]},
+    }
+    found = converted(
+        policy("p", f"\n  scope: All\n  {VALIDATION}\n  {DENY}\n---\n") + yaml.safe_dump_all([exception, own])
+    )
+    assert [each["metadata"]["name"] for each in found.documents] == ["p", "p"]
+    assert [line.partition(";")[0] for line in left_out(found)] == [
+        "spec.policies: native policies have no exceptions",
+        "kind: a native policy is of the cluster",
+    ]
 
 
 def test_rules_are_for_what_podberth_is_asked_about() -> None:
