@@ -31,6 +31,14 @@ _WRITES: str = """
     applyConfiguration: "{'spec': {'activeDeadlineSeconds': 60}}"
   - env: {MANY: string(object.spec.containers.size() > 2)}
 """
+_UPDATES: str = """
+  scope: All
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [UPDATE], resources: [pods]}
+  validations: [{expression: "object.metadata.name != 'updated'", message: not this one}]
+  validationActions: [Deny]
+"""
 _GROUP = "/apis/admissionregistration.k8s.io/v1"
 _PODS = "/api/v1/namespaces/default/pods?dryRun=All"
 
@@ -50,15 +58,47 @@ def test_the_api_server_takes_a_converted_policy_and_denies_what_podberth_denies
     assert min(verdicts.values()) > 10, verdicts
 
 
+def test_the_api_server_lets_finalizers_change_whatever_a_converted_policy_says(
+    control_plane: ControlPlane, registration: Registration
+) -> None:
+    api, path = control_plane.api, "/api/v1/namespaces/default/pods/updated"
+
+    def patched(part: JSON, query: str = "") -> int:
+        return api.ask("PATCH", f"{path}{query}", part, "application/merge-patch+json").status
+
+    def is_judged() -> bool:
+        return patched({"spec": {"activeDeadlineSeconds": 60}}, "?dryRun=All") == HTTPStatus.UNPROCESSABLE_ENTITY
+
+    metadata = {"name": "updated", "finalizers": ["test.podberth.io/held"]}
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    with registration.absent():
+        api.request(
+            "POST", _PODS.partition("?")[0], {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        )
+        with _judging(api, Both(policy("converted", _UPDATES))):
+            wait_for(is_judged, what="the policy to be in force")
+            assert patched({"metadata": {"labels": {"a": "b"}}}) == HTTPStatus.OK
+            api.request("DELETE", path)
+            assert patched({"metadata": {"finalizers": None}}) == HTTPStatus.OK
+    assert api.ask("GET", path).status == HTTPStatus.NOT_FOUND
+
+
 @contextmanager
 def _in_force(api: Api, both: Both) -> Iterator[None]:
-    """Have the API server judge by the converted policy."""
+    """Have the API server judge by the converted policy, whose message about some pods is ``not two``."""
+    with _judging(api, both):
+        two = next(each for each in random_pods("e2e", 400) if "not two" in "".join(both.answers(each)[0]))
+        wait_for(lambda: api.ask("POST", _PODS, two).status == HTTPStatus.FORBIDDEN, what="the policy to be in force")
+        yield
+
+
+@contextmanager
+def _judging(api: Api, both: Both) -> Iterator[None]:
+    """Have the API server judge by the converted policy, as soon as it has read it."""
     native, binding = both.converted.documents
     api.request("POST", f"{_GROUP}/validatingadmissionpolicies?fieldValidation=Strict", native)
     try:
         api.request("POST", f"{_GROUP}/validatingadmissionpolicybindings?fieldValidation=Strict", binding)
-        two = next(each for each in random_pods("e2e", 400) if "not two" in "".join(both.answers(each)[0]))
-        wait_for(lambda: api.ask("POST", _PODS, two).status == HTTPStatus.FORBIDDEN, what="the policy to be in force")
         yield
     finally:
         api.raw("DELETE", f"{_GROUP}/validatingadmissionpolicybindings/{binding['metadata']['name']}")

@@ -5,7 +5,6 @@ A flag overrides the variable. This module opens no file and no socket; the code
 
 # ruff: noqa: RUF009 - _option is dataclasses.field
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
@@ -16,11 +15,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from .errors import UsageError
 from .kube.object_names import is_subdomain
 from .wellknown import NAMESPACE
+from .words import parse_life
 
 _PREFIX = "PODBERTH_"
 _MAX_PORT = 65_535
 _SWITCH = {"on": True, "off": False}
-_LIFE_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 # An authority is replaced after two thirds of its life; the last leaf that it signed lives in the rest.
 _LIVES_IN_A_CA = 4
 # Checking a few dozen files takes about a millisecond; without a pause the process would do little else.
@@ -75,18 +74,6 @@ def number(least: float, most: float, want: str) -> Callable[[str], float]:
 
 # An hour is as good as never; infinity and NaN would make loops of ours spin or hang.
 _seconds = number(0, 3600, "a number of seconds from 0 to 3600")
-
-
-def parse_life(text: str) -> timedelta:
-    """Read a duration such as ``24h``.
-
-    Raises:
-        ValueError: the text is not a duration; the message describes the wanted form.
-    """
-    found = re.fullmatch(r"(\d{1,6})([smhd])", text, re.ASCII)
-    if found is None or int(found[1]) == 0:
-        raise ValueError("want a number and s, m, h or d, as in 24h or 365d")
-    return int(found[1]) * timedelta(**{_LIFE_UNITS[found[2]]: 1})
 
 
 def _object_name(text: str) -> str:

@@ -1,11 +1,16 @@
-"""Functions that write text for people: numbers with a noun, durations, lists of names, and the value that is meant."""
+"""Functions that write text for people: numbers with a noun, durations, lists of names, and the value that is meant.
+
+One function reads a duration that people write.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
 from typing import Final
 
 MOST_NAMED: Final = 3
 """The most names in one line: a report fits on one screen."""
+_LIFE_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def named(names: Iterable[str]) -> str:
@@ -55,6 +60,18 @@ def lasting(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{max(seconds, 0):.0f} s"
+
+
+def parse_life(text: str) -> timedelta:
+    """Read a duration such as ``24h``.
+
+    Raises:
+        ValueError: the text is not a duration; the message describes the wanted form.
+    """
+    found = re.fullmatch(r"(\d{1,6})([smhd])", text, re.ASCII)
+    if found is None or int(found[1]) == 0:
+        raise ValueError("want a number and s, m, h or d, as in 24h or 365d")
+    return int(found[1]) * timedelta(**{_LIFE_UNITS[found[2]]: 1})
 
 
 def listed(texts: Sequence[str], last: str = "and") -> str:

@@ -8,6 +8,7 @@ import yaml
 from converted import back, converted
 from natives import binding, policy
 from podberth.convert.result import Converted
+from podberth.convert.to_native import OF_UPDATES
 
 PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 OF_PODS: dict[str, Any] = {"matchConstraints": {"resourceRules": [PODS]}}
@@ -67,6 +68,16 @@ def test_rules_about_more_than_pods_are_named() -> None:
     assert len(found.documents) == 1
     why = "podberth is asked about creations and updates of pods alone"
     assert lines(found) == [f"spec.matchConstraints.resourceRules[{index}]: {why}" for index in (0, 1)]
+
+
+def test_updates_that_podberth_is_not_asked_about_are_named() -> None:
+    rules = [PODS, PODS | {"operations": ["UPDATE"], "resources": ["pods/ephemeralcontainers"]}]
+    given: dict[str, Any] = {"matchConstraints": {"resourceRules": rules}}
+    found = of(policy("1 == 2", **given), binding())
+    assert len(found.documents) == 1
+    why = "podberth is asked about updates that change the spec alone, and about no pod that is being deleted"
+    assert lines(found) == [f"spec.matchConstraints.resourceRules[1]: {why}"]
+    assert not lines(of(policy("1 == 2", matchConditions=list(OF_UPDATES), **given), binding()))
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from builders import container, pod
 from converted import Both, back, cases, converted, random_pods, shipped_policies
 from natives import apply_configuration, json_patch, mutating
 from pages import ROOT
@@ -104,6 +105,14 @@ def test_entries_one_after_the_other_write_the_same() -> None:
     both = Both(of(*(ENTRIES.get(each, each) for each in entries)))
     assert [each.where for each in both.converted.left_out] == ["spec.mutations[3]"]
     assert agree(both, pods("all"))[True] > 50
+
+
+def test_a_toleration_of_every_taint_is_written_by_neither() -> None:
+    item = "{'key': object.metadata.?labels[?'none'].orValue(''), 'operator': 'Exists'}"
+    assert not agree(Both(of(f'tolerations: "[{item}]"')), pods("every taint"))[True]
+    without_key = Both(of("tolerations: \"[{'operator': 'Exists'}]\""))
+    with pytest.raises(AssertionError, match="no such key: key"):  # the decision of the native policy, a denial
+        without_key.written(pod(container("c")))
 
 
 def test_the_shipped_policy_that_writes_natively_writes_the_same() -> None:

@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from converted import back, converted
 from natives import located
 from podberth.convert.result import Converted
 from podberth.native.documents import read
-from podberth.wellknown import EXEMPT_NAMESPACES
+from podberth.wellknown import API_VERSION, EXCEPTION_KIND, EXEMPT_NAMESPACES, NAMESPACED_KIND
 from snapshots import policy
 
 DENY = "validationActions: [Deny]"
@@ -57,7 +58,9 @@ def test_a_policy_with_all_that_can_be_said() -> None:
     selector = made["matchConstraints"]["namespaceSelector"]
     assert selector["matchLabels"] == {"env": "prod"}
     assert selector["matchExpressions"][0]["values"] == list(EXEMPT_NAMESPACES)
-    assert [each["name"] for each in made["matchConditions"]] == ["no-mirror-pod", "a"]
+    assert [each["name"] for each in made["matchConditions"]] == [
+        *("spec-changed", "not-being-deleted", "no-mirror-pod", "a"),
+    ]
     assert [each["name"] for each in made["variables"]] == ["most"]
     assert made["validations"][0]["reason"] == "Forbidden"
     assert made["auditAnnotations"] == [{"key": "name", "valueExpression": "string(object.metadata.name)"}]
@@ -74,6 +77,35 @@ def test_params_pass_through() -> None:
     assert found.documents[2]["data"] == {"c": "d"}
 
 
+def test_an_exception_and_a_policy_of_a_namespace_are_named() -> None:
+    exception = {
+        "apiVersion": API_VERSION,
+        "kind": EXCEPTION_KIND,
+        "metadata": {"name": "e"},
+        "spec": {
+            "policies": ["p"],
+            "namespaces": ["a"],
+            "reason": "it waits",
+            "requestedBy": "team-a",
+            "expiresAt": "2027-03-31T00:00:00Z",
+        },
+    }
+    own = {
+        "apiVersion": API_VERSION,
+        "kind": NAMESPACED_KIND,
+        "metadata": {"name": "own", "namespace": "a"},
+        "spec": {"validations": [{"expression": "true"}], "validationActions": ["Deny"]},
+    }
+    found = converted(
+        policy("p", f"\n  scope: All\n  {VALIDATION}\n  {DENY}\n---\n") + yaml.safe_dump_all([exception, own])
+    )
+    assert [each["metadata"]["name"] for each in found.documents] == ["p", "p"]
+    assert [line.partition(";")[0] for line in left_out(found)] == [
+        "spec.policies: native policies have no exceptions",
+        "kind: a native policy is of the cluster",
+    ]
+
+
 def test_rules_are_for_what_podberth_is_asked_about() -> None:
     rule = "{apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*/*']}"
     made = spec_of(of("scope: All", f"matchConstraints: {{resourceRules: [{rule}]}}", VALIDATION, DENY))
@@ -84,6 +116,30 @@ def test_rules_are_for_what_podberth_is_asked_about() -> None:
         "operations": ["CREATE", "UPDATE"],
         "resources": ["pods", "pods/ephemeralcontainers"],
     }
+
+
+UPDATES = "matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE],"
+ONE_CONTAINER = f"{UPDATES} resources: [pods]}}]}}"
+
+
+def test_an_update_that_keeps_the_spec_or_of_a_pod_that_is_being_deleted_is_not_judged() -> None:
+    found = of("scope: All", ONE_CONTAINER, VALIDATION, DENY)
+    assert spec_of(found)["matchConditions"][:2] == [
+        {"name": "spec-changed", "expression": "request.operation != 'UPDATE' || object.spec != oldObject.spec"},
+        {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"},
+    ]
+    [again] = back(found).documents
+    assert not back(found).left_out
+    assert "matchConditions" not in again["spec"]
+
+
+def test_conditions_of_one_name_get_numbers() -> None:
+    conditions = (
+        "matchConditions: [{name: spec-changed, expression: 'true'}, {name: spec-changed-2, expression: 'true'}]"
+    )
+    found = spec_of(of("scope: All", ONE_CONTAINER, conditions, VALIDATION, DENY))["matchConditions"]
+    names = [each["name"] for each in found]
+    assert names == ["spec-changed", "not-being-deleted", "no-mirror-pod", "spec-changed-2", "spec-changed-2-2"]
 
 
 def test_an_expression_of_any_type_gets_the_type_that_upstream_demands() -> None:

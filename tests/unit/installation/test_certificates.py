@@ -1,9 +1,11 @@
+from copy import deepcopy
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from podberth.installation.observation import Replica, Unread
-from status_scenes import CA, NOW, authority, configuration, replica, report, row, rows
+from status_scenes import CA, NOW, authority, configuration, replica, report, row, rows, workload
 
 REFUSED = Unread("forbidden", "get pods/proxy in podberth-system")
 UNREACHED = Unread("dial tcp: i/o timeout", "get pods/proxy in podberth-system", refused=False)
@@ -82,6 +84,22 @@ def test_a_certificate_that_nobody_renews_is_warned_of(shared: bool, left: timed
     values = {} if shared else {"ca_not_after_seconds": 0.0}
     ending = replica("podberth-2", certificate_not_after_seconds=(NOW + left).timestamp(), **values)
     assert row("served", replicas=(ending,))[0] == state
+
+
+@pytest.mark.parametrize(
+    ("life", "left", "state"),
+    [
+        ("3h", timedelta(minutes=50), "ok"),
+        ("3h", timedelta(minutes=20), "attention"),
+        ("7d", timedelta(hours=20), "ok"),
+        ("long", timedelta(hours=3), "attention"),
+    ],
+)
+def test_a_certificate_with_a_short_life_is_renewed_late(life: str, left: timedelta, state: str) -> None:
+    deployment: Any = deepcopy(workload(readyReplicas=2, updatedReplicas=2))
+    deployment["spec"]["template"]["spec"]["containers"][0]["args"] = ["serve", f"--leaf-life={life}"]
+    ending = replica("podberth-2", certificate_not_after_seconds=(NOW + left).timestamp())
+    assert row("served", replicas=(ending,), deployment=deployment)[0] == state
 
 
 def test_a_replica_that_has_none_yet_is_named() -> None:

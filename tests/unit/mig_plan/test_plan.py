@@ -19,7 +19,7 @@ from podberth.mig_plan.plan import Plan, plan
 from podberth.mig_plan.pools import Machine, Pool, measures_of, pools_of, sum_of
 from podberth.mig_plan.search import Found, search
 from podberth.mig_plan.serving import served, sized
-from podberth.topology.node import Node
+from podberth.topology.node import MigOffer, Node
 from podberth.topology.shapes import simulate
 
 
@@ -156,6 +156,21 @@ def machine(name: str, **fields: Any) -> Node:
     return Node(name=name, labels={"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-40GB"}, **fields)
 
 
+def reporting(product: str, name: str, profiles: tuple[str, ...]) -> Node:
+    """Return a node whose agent reports these profiles, on one whole GPU of a model."""
+    [node] = nodes(dgx_a100_8=1)
+    assert node.topology is not None
+    gpu = replace(node.topology.gpus[0], product=product, pci_id="20B2", memory_mib=81920)
+    known = table_for(product)
+    assert known is not None
+    offers = tuple(
+        MigOffer(profile=each, max_instances=known.rows[each].max_instances, memory_mib=0, pci_id="")
+        for each in profiles
+    )
+    topology = replace(node.topology, gpus=(gpu,), mig_offers=offers)
+    return replace(node, name=name, topology=topology, capacity={}, allocatable={"nvidia.com/gpu": 1})
+
+
 def test_a_node_whose_gpus_are_all_cut_is_planned() -> None:
     """Strategy mixed, with the document of the agent: there is no GPU that ``nvidia.com/gpu`` could be a part of."""
     [node] = nodes(dgx_a100_8_mig_mixed=1)
@@ -169,6 +184,36 @@ def test_a_node_whose_gpus_are_all_cut_is_planned() -> None:
     [pool], left_out = pools_of([cut])
     assert left_out == ()
     assert (pool.memory_mib, pool.offer) == (40960, {"1g.5gb": 56})
+
+
+def test_nodes_whose_drivers_name_profiles_differently_get_their_own_names() -> None:
+    """Drivers 535 and 545 say 3g.39gb on an A100 of 80 GB, and later ones 3g.40gb."""
+    old, new = ("3g.39gb", "7g.79gb"), ("3g.40gb", "7g.80gb")
+    fleet = [
+        reporting("NVIDIA A100-SXM4-80GB", f"{name}-{at}", ("1g.10gb", *names))
+        for name, names in (("old", old), ("new", new))
+        for at in range(2)
+    ]
+    found = planned(tuple(fleet), {Need(profile="3g.39gb"): 4, Need(profile="3g.40gb"): 4})
+    written = {
+        (node.partition("-")[0], name)
+        for pool in found.pools
+        for config in pool.configs
+        for node in config.nodes
+        for layout in config.layouts
+        for name, _ in layout
+    }
+    assert written == {("old", "3g.39gb"), ("new", "3g.40gb")}
+
+
+@pytest.mark.parametrize(("offer", "name"), [({}, "1g.23gb"), ({"nvidia.com/mig-1g.24gb": 7}, "1g.24gb")])
+def test_a_memory_gets_the_name_of_one_driver(offer: dict[str, int], name: str) -> None:
+    labels = {"nvidia.com/gpu.product": "NVIDIA-GB200", "nvidia.com/gpu.count": "4"}
+    node = Node(name="a", labels=labels, allocatable={"nvidia.com/gpu": 4 - len(offer), **offer})
+    found = planned((node,), {Need(memory_mib=20_000): 20, Need(memory_mib=19_000): 8})
+    [pool] = found.pools
+    profiles = {profile for config in pool.configs for layout in config.layouts for profile, _ in layout}
+    assert profiles == {name}
 
 
 def test_a_number_of_gpus_that_no_machine_has_is_unknown() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from .. import settings
 from ..errors import UsageError, without_extra
+from ..words import parse_life
 
 if TYPE_CHECKING:
     from ..agent.api import Api
@@ -188,7 +189,7 @@ def flag(parse: Callable[[str], T]) -> Callable[[str], T]:
 
 address = flag(settings.parse_address)
 path = flag(settings.parse_path)
-life = flag(settings.parse_life)
+life = flag(parse_life)
 
 
 def number(least: float, most: float, want: str) -> Callable[[str], float]:

@@ -1,6 +1,7 @@
 """Converts all documents of some files: GPUPolicies to native policies, and native policies to GPUPolicies."""
 
 from dataclasses import replace
+from typing import Final
 
 from ..cel.engine import Environment, Room, never
 from ..errors import PolicyError
@@ -11,6 +12,11 @@ from ..policy.refused import problems_of_refused
 from .from_native import from_native
 from .result import Converted
 from .to_native import to_native
+
+_NO_EXCEPTIONS: Final = (
+    "native policies have no exceptions; write it into the match conditions of the policies, else they judge these pods"
+)
+_NO_NAMESPACE: Final = "a native policy is of the cluster; write a GPUPolicy with a namespaceSelector"
 
 
 def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment) -> Converted:
@@ -36,5 +42,7 @@ def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment)
     found = Converted([document for each in made for document in each.documents])
     found.documents += [dict(each) for _, each in sorted(parsed.params.items())]
     found.left_out += [problem for each in made for problem in each.left_out]
+    found.left_out += [each.problem(("spec", "policies"), f"left out: {_NO_EXCEPTIONS}") for each in parsed.exceptions]
+    found.left_out += [each.problem(("kind",), f"left out: {_NO_NAMESPACE}") for each in parsed.namespaced]
     found.left_out.sort()
     return found

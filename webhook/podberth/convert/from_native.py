@@ -23,7 +23,7 @@ from .expressions import FACT_VARIABLES, from_condition, without_variables
 from .mutations import PATCH_TYPES, WRITTEN, first_clash, tolerations_in
 from .patches import as_maps, written_by_object, written_by_patches
 from .result import Converted, Document, present
-from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, NOT_WRITTEN, OF_GPU_SCOPE, default_message
+from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, NOT_WRITTEN, OF_GPU_SCOPE, OF_UPDATES, default_message
 
 _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "apiGroups": frozenset({""}),
@@ -39,6 +39,9 @@ _WRITTEN: Final[Mapping[str, frozenset[str]]] = {
 }
 """The only requests on which podberth writes, in the same form."""
 _PODS_ALONE: Final = "podberth is asked about creations and updates of pods alone"
+_SPEC_ALONE: Final = (
+    "podberth is asked about updates that change the spec alone, and about no pod that is being deleted"
+)
 _CREATED_ALONE: Final = "podberth writes on created pods alone"
 _BELOW_A_LIST: Final = 2
 _EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
@@ -137,6 +140,8 @@ class _Pair:
         ``problems`` has a pair for each rule that also, or only, matches other requests.
         """
         found, narrowed = [], list[tuple[Path, str]]()
+        conditions = self._spec.get("matchConditions") or ()
+        leaves_out = all(each in conditions for each in OF_UPDATES)
         for index, rule in enumerate(self._spec["matchConstraints"]["resourceRules"]):
             about = any(each.partition("/")[0] in ("pods", "*") for each in rule["resources"])
             asked = self._asked
@@ -145,6 +150,8 @@ class _Pair:
                 found.append(rule)
             if not all(set(rule[key]) <= asked[key] for key in asked):
                 narrowed.append(((*_RULES, index), self._alone))
+            elif "UPDATE" in rule["operations"] and not leaves_out:
+                narrowed.append(((*_RULES, index), _SPEC_ALONE))
         return found, narrowed
 
     def _document(self, name: str, rules: list[Document]) -> Document:
@@ -300,7 +307,7 @@ def _stated(conditions: Iterable[Document]) -> Iterator[Document]:
 
     Left out are conditions that the GPUPolicy's scope or the webhook configurations imply.
     """
-    return (each for each in conditions if each not in (NO_MIRROR_POD, OF_GPU_SCOPE))
+    return (each for each in conditions if each not in (NO_MIRROR_POD, OF_GPU_SCOPE, *OF_UPDATES))
 
 
 def _is_default(rule: Document) -> bool:

@@ -59,8 +59,9 @@ _READ_BY_GPU: Final[frozenset[FieldPath]] = frozenset(
 )
 """The paths in the pod that decide the fields of ``gpu``."""
 _HEAD: Final = "(has(object.spec.tolerations) ? [] : [JSONPatch{op: 'add', path: '/spec/tolerations', value: []}]) + ("
+# A toleration without a key would tolerate every taint; with ``t['key']`` it is an error, as in a GPUPolicy.
 _TAIL: Final = (
-    f").filter(t, !object.spec.?tolerations.orValue([]).exists(o, {_COVERS}))"
+    f").filter(t, string(t['key']) != '' && !object.spec.?tolerations.orValue([]).exists(o, {_COVERS}))"
     ".map(t, JSONPatch{op: 'add', path: '/spec/tolerations/-', value: t})"
 )
 

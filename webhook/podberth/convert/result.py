@@ -14,7 +14,7 @@ Document: TypeAlias = dict[str, Any]
 _COLUMNS: Final = 120
 _LONG: Final = 80
 """The most characters of a text on one line of YAML; a longer text is folded, and so is a text with quotes."""
-_FOLDED: Final = re.compile(r"^(?P<indent>[ -]*)(?P<key>\S+): folded-(?P<number>\d+)-$", re.MULTILINE)
+_FOLDED: Final = re.compile(r"^(?P<indent>[ -]*)(?P<key>\S+: )?folded-(?P<number>\d+)-$", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ def _text(document: Document) -> str:
             return {key: unfolded(each) for key, each in value.items()}
         if isinstance(value, list):
             return [unfolded(each) for each in value]
-        if not isinstance(value, str) or value != " ".join(value.split()):
+        if not isinstance(value, str) or value != " ".join(value.split()) or not value.isprintable():
             return value
         if len(value) <= _LONG and "'" not in value:
             return value
@@ -56,6 +56,6 @@ def _text(document: Document) -> str:
             folded[int(found["number"])], _COLUMNS - column, break_long_words=False, break_on_hyphens=False
         )
         body = "".join(f"\n{' ' * column}{line}" for line in lines)
-        return f"{found['indent']}{found['key']}: >-{body}"
+        return f"{found['indent']}{found['key'] or ''}>-{body}"
 
     return _FOLDED.sub(written, as_yaml(unfolded(document)))

@@ -1,7 +1,7 @@
 """Converts a GPUPolicy to a ValidatingAdmissionPolicy and a MutatingAdmissionPolicy, each with a binding."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from ..cel.compile_limits import MAX_EXPRESSION_BYTES
@@ -31,6 +31,13 @@ NO_MIRROR_POD: Final = {
     "expression": "!('kubernetes.io/config.mirror' in object.metadata.?annotations.orValue({}))",
 }
 """The match condition that leaves out mirror pods (of files on a node), as the webhook configurations do."""
+OF_UPDATES: Final = (
+    {"name": "spec-changed", "expression": "request.operation != 'UPDATE' || object.spec != oldObject.spec"},
+    {"name": "not-being-deleted", "expression": "!has(object.metadata.deletionTimestamp)"},
+)
+"""The match conditions that leave out the updates that the webhook configurations leave out: those that keep the spec,
+as that of a finalizer, and those of pods that are being deleted.
+"""
 OF_GPU_SCOPE: Final = {"name": "no-sharing-dialect", "expression": NO_DIALECT}
 """The match condition for a policy of ``scope: GPU``: the pod uses no sharing dialect."""
 NOT_WRITTEN: Final = "; so the policy is not written"
@@ -117,7 +124,7 @@ class _Conversion:
             "reinvocationPolicy": "IfNeeded",
             "paramKind": _dumped(self._spec.param_kind),
             "matchConstraints": self._constraints(_WRITES),
-            "matchConditions": conditions,
+            "matchConditions": _numbered(conditions),
             "variables": list(self._needed()),
             "mutations": mutations,
         }
@@ -131,11 +138,14 @@ class _Conversion:
             return
         if self._spec.failure_policy == "Ignore":
             self._leave_out(("failurePolicy",), "Ignore: the warning about an error; natively it is silent")
+        constraints = self._constraints(_JUDGES)
+        if any("UPDATE" in rule["operations"] for rule in constraints["resourceRules"]):
+            conditions = [*OF_UPDATES, *conditions]
         spec = {
             "failurePolicy": self._spec.failure_policy,
             "paramKind": _dumped(self._spec.param_kind),
-            "matchConstraints": self._constraints(_JUDGES),
-            "matchConditions": conditions,
+            "matchConstraints": constraints,
+            "matchConditions": _numbered(conditions),
             "variables": list(self._needed()),
             "validations": validations,
             "auditAnnotations": annotations,
@@ -207,8 +217,7 @@ class _Conversion:
                 message = f"{error.problems[0].message}{NOT_WRITTEN}"
                 self._leave_out(path, message, error.problems[0])
                 raise _NotSaidError from error
-            for number, condition in enumerate(found, 1):
-                yield {"name": each.name if number == 1 else f"{each.name}-{number}", "expression": condition.source}
+            yield from ({"name": each.name, "expression": condition.source} for condition in found)
 
     # ---- expressions --------------------------------------------------------------------------------------------
 
@@ -315,6 +324,17 @@ class _Conversion:
     def _refuse(self, path: Path, why: str) -> None:
         self._leave_out(path, f"{why}{NOT_WRITTEN}")
         raise _NotSaidError
+
+
+def _numbered(conditions: Iterable[Document]) -> list[Document]:
+    """Return match conditions under distinct names: the second one of a name ends in ``-2``."""
+    found: dict[str, Document] = {}
+    for each in conditions:
+        name, number = each["name"], 2
+        while name in found:
+            name, number = f"{each['name']}-{number}", number + 1
+        found[name] = {**each, "name": name}
+    return list(found.values())
 
 
 def _parts(condition: str) -> list[str]:

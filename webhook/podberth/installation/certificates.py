@@ -5,21 +5,23 @@ signed it expires. The trusted CA certificate with exactly this time of expiry i
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from ..pki.authorities import certificates_in, validity
 from ..pki.inspection import expiring, inspect
 from ..pki.rotation import Registration, name
-from ..words import counted, lasting, named
-from .observation import Fact, InstallationState, Replica, Row, Unread, readable, unread
+from ..words import counted, lasting, named, parse_life
+from .observation import Fact, InstallationState, ObservedObject, Replica, Row, Unread, option, readable, unread
 
 _LEAF: Final = "podberth_certificate_not_after_seconds"
 _AUTHORITY: Final = "podberth_ca_not_after_seconds"
 _STAGE: Final = "podberth_ca_rotation_stage"
 # Half of the time that is left when a leaf is renewed, as in the alert (manifests/components/monitoring). A leaf of a
-# shared authority lives a day, and is renewed when a third of it is left. The lifetime of other leaves is not known;
-# the shortest that podberth ships is renewed 56 hours before its end (certs/cert-manager/certificate.yaml).
+# shared authority lives a day by default, and is renewed when a third of its life is left. The lifetime of other leaves
+# is not known; the shortest that podberth ships is renewed 56 hours before its end (certs/cert-manager).
+_SOON_SHARE: Final = 6
 _SOON_SHARED_SECONDS: Final = 4 * 3_600
 _SOON_SECONDS: Final = 28 * 3_600
 _NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
@@ -47,7 +49,7 @@ def certificates(observed: InstallationState) -> Iterator[Row]:
     if silent := _silent(observed.replicas, len(found_replicas)):
         yield silent
     if found_replicas:
-        yield _served(found_replicas, registrations, observed.now)
+        yield _served(found_replicas, registrations, observed.now, _soon_seconds(observed.deployment))
         yield _rotation(found_replicas)
 
 
@@ -89,7 +91,20 @@ def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
     return Row("metrics", "note", text, {"reached": reached})
 
 
-def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration], now: datetime) -> Row:
+def _soon_seconds(deployment: ObservedObject) -> float:
+    """Return the seconds before its end at which a leaf of a shared authority should have been renewed.
+
+    ``--leaf-life`` only shortens that time, because the authority that signs now may be older than the flag.
+    """
+    with suppress(ValueError):
+        life = parse_life(option(deployment, "leaf-life"))
+        return min(_SOON_SHARED_SECONDS, life.total_seconds() / _SOON_SHARE)
+    return _SOON_SHARED_SECONDS
+
+
+def _served(
+    replicas: tuple[Replica, ...], registrations: Sequence[Registration], now: datetime, soon_shared_seconds: float
+) -> Row:
     leaves = {each.name: each.value(_LEAF) or 0.0 for each in replicas}
     first = min(leaves, key=lambda each: leaves[each])
     until = datetime.fromtimestamp(leaves[first], UTC)
@@ -102,7 +117,7 @@ def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration]
     if not leaves[first]:
         return Row("served", "attention", f"{first}: it has no certificate yet; see its log", facts)
     left = leaves[first] - now.timestamp()
-    if left < (_SOON_SHARED_SECONDS if shared else _SOON_SECONDS):
+    if left < (soon_shared_seconds if shared else _SOON_SECONDS):
         return Row("served", "attention", f"{first}: {_until(until, now)}: it should have been renewed", facts)
     authority = "by a shared authority" if shared else "from files"
     return Row(

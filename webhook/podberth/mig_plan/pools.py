@@ -34,7 +34,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Nodes with GPUs of one model."""
+    """Nodes with GPUs of one model, whose drivers have the same profiles."""
 
     table: MigTable
     memory_mib: int
@@ -53,8 +53,12 @@ class Pool:
 
 
 def pools_of(nodes: Iterable[Node]) -> tuple[tuple[Pool, ...], LeftOut]:
-    """Return (the pools, sorted by the name of the model; why the other nodes with NVIDIA GPUs are in none)."""
-    found: defaultdict[str, list[tuple[MigTable, int, Machine]]] = defaultdict(list)
+    """Return (the pools, sorted by the name of the model; why the other nodes with NVIDIA GPUs are in none).
+
+    GPUs of one model are in several pools if their drivers have different names for the profiles.
+    """
+    found: defaultdict[tuple[str, tuple[tuple[str, int, int], ...]], list[tuple[MigTable, int, Machine]]]
+    found = defaultdict(list)
     left_out: Counter[str] = Counter()
     for node in nodes:
         offer = _offer(node)
@@ -74,7 +78,8 @@ def pools_of(nodes: Iterable[Node]) -> tuple[tuple[Pool, ...], LeftOut]:
         else:
             [table] = capability.models
             machine = Machine(name=node.name, gpus=count, offer=tuple(sorted((+offer).items())))
-            found[table.name].append((table, memory, machine))
+            rows = ((name, row.max_instances, row.memory_mib) for name, row in table.rows.items())
+            found[table.name, tuple(sorted(rows))].append((table, memory, machine))
     pools = []
     for _, members in sorted(found.items()):
         machines = tuple(sorted((machine for *_, machine in members), key=lambda each: each.name))

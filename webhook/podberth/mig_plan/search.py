@@ -62,17 +62,22 @@ def search(
 def _names(pools: Sequence[Pool], demand: Demand, measures: Measures) -> frozenset[str]:
     """Return the profiles that a demand may ask for, without those that are never better than another one.
 
-    Of profiles with equal memory, the one with the fewest compute slices has all places of the others.
+    Of profiles with equal memory, the one with the fewest compute slices has all places of the others. A known table
+    has the names of several drivers for one profile (3g.40gb, 3g.39gb): the first counts, or one that is on offer.
     """
     named = {need.profile for need in demand if need.profile}
     least = min((need.memory_mib for need in demand if need.memory_mib), default=None)
     found = set()
     for pool in pools:
         by_memory: dict[int, str] = {}
-        for name in pool.table.rows:
+        names: dict[tuple[int, int | str], str] = {}
+        for name in sorted(pool.table.rows, key=lambda each: each not in pool.offer):
             profile = mig.parse(name)
+            same = profile.slices, pool.table.rows[name].max_instances or name
+            if profile.attributes or names.setdefault(same, name) != name:
+                continue
             before = by_memory.get(profile.memory_gb)
-            if not profile.attributes and (before is None or mig.parse(before).slices > profile.slices):
+            if before is None or mig.parse(before).slices > profile.slices:
                 by_memory[profile.memory_gb] = name
         found |= named & pool.table.rows.keys()
         if least is not None:
