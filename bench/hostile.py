@@ -55,6 +55,7 @@ GOAL_MILLISECONDS = 100
 OPTIONAL_POLICIES = ROOT / "optional-policies"
 _ENV = 7_400
 _TOLERATIONS = 900
+_COMMAS = 260_000
 # What policies write has to fit in too: a pod that they make too large is refused by /validate.
 _ROOM = 16_384
 _ROLES = (10, MOST_TEMPLATES)
@@ -391,6 +392,12 @@ def _wanting_models(number: int) -> _Pod:
     return pod
 
 
+def _listing_models(number: int) -> _Pod:
+    """Return one that names GPU models in a text of commas: a search for a name begins at each of them."""
+    annotations = {"podberth.io/gpu-product": "," * _COMMAS + str(number)}
+    return largest(number, gpu_containers=1, annotations=annotations)
+
+
 def _floored(number: int) -> _Pod:
     """Return one of which the floor says that it wrote as many tolerations as its annotation may name."""
     pod = largest(number, gpu_containers=1, labels={FLOOR_KEY: FLOOR_VALUE}, annotations={FLOOR_KEY: ""})
@@ -423,6 +430,7 @@ HOSTILE: Mapping[str, _Make] = {
     "of 200 MIG profiles": _mig_names,
     f"of {TERMS} affinity terms": _choosy,
     "of all GPU models": _wanting_models,
+    "of a list of commas": _listing_models,
     "of the floor": _floored,
     "a little larger": _too_large,
 }

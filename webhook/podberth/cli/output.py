@@ -6,13 +6,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
+from ..check.report.styled_lines import inert, visible
 from ..errors import UsageError
 
 
 def talk(lines: Iterable[str]) -> None:
-    """Write messages to stderr, each line prefixed with the program's name."""
+    """Write messages to stderr, each on one line that is prefixed with the program's name.
+
+    Messages quote names of files and keys of documents that others wrote. Control characters are written as visible
+    text, and nothing is written that a CI service would read as a command.
+    """
     for line in lines:
-        print(f"podberth: {line}", file=sys.stderr, flush=True)  # noqa: T201 - stdout is data
+        print(f"podberth: {inert(visible(line))}", file=sys.stderr, flush=True)  # noqa: T201 - stdout is data
 
 
 def write(render: Callable[[TextIO], None], file: str) -> None:
