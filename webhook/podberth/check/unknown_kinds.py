@@ -15,6 +15,7 @@ from ..words import did_you_mean
 from ..workload.kinds import is_known, kinds_of, row_for
 from .misspelt_fields import misspelt_fields
 from .numbers import QUANTITY_HOLDERS
+from .queue_quotas import refused_quotas
 from .quotas import uncounted
 from .result import shown
 from .slips import is_slip
@@ -58,8 +59,8 @@ def why_without_pods(
     for key, value in (("apiVersion", version), ("kind", kind)):
         if not isinstance(value, str) or not value:
             return WithoutPods(f"got {shape.shown(value, 60)}, want the object's {key}", (key,), is_error=True)
-    for path, said in uncounted(content):
-        return WithoutPods(said, path)
+    if (said_of := _of_quotas(content)) is not None:
+        return said_of
     if is_known(stated):
         is_read = (str(version), str(kind)) in crd_fields() or names_accelerators(content)
         unchecked = f"; nothing of this {kind} is checked" if row_for(stated) else ""
@@ -71,6 +72,12 @@ def why_without_pods(
         return WithoutPods(message, ("kind",))
     said = _of_unknown(str(version), str(kind), content, pod) if names_accelerators(content) else ""
     return WithoutPods(said, ("kind",)) if said else None
+
+
+def _of_quotas(content: Mapping[str, Any]) -> WithoutPods | None:
+    """Return the first problem of the quotas in a document; None if nothing is wrong with them."""
+    refusals = (WithoutPods(said, path, is_error=True) for path, said in refused_quotas(content))
+    return next(refusals, None) or next((WithoutPods(said, path) for path, said in uncounted(content)), None)
 
 
 def _of_unknown(version: str, kind: str, content: Mapping[str, Any], pod: Definitions) -> str:
