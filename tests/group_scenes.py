@@ -95,8 +95,29 @@ metadata: {name: idle, namespace: ml}
 spec: {clusterQueue: inactive}
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: office, namespace: ml}
+spec: {clusterQueue: processors}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: processors}
+spec: {resourceGroups: [{coveredResources: [cpu, memory]}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: priced, namespace: ml}
+spec: {clusterQueue: credits}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: credits}
+spec: {resourceGroups: [{coveredResources: [cpu, example.com/credits]}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
 metadata: {name: gpus}
+spec: {resourceGroups: [{coveredResources: [cpu]}, {coveredResources: [nvidia.com/gpu]}]}
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue

@@ -76,6 +76,13 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         QUEUE,
+        job(", labels: {kueue.x-k8s.io/queue-name: office}"),
+        "metadata.labels[kueue.x-k8s.io/queue-name]: got office, whose ClusterQueue processors has no quota of "
+        "nvidia.com/gpu; add one, or write another",
+        QUEUES,
+    ),
+    Scene(
+        QUEUE,
         f"""
         apiVersion: batch.volcano.sh/v1alpha1
         kind: Job

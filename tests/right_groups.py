@@ -99,6 +99,7 @@ QUEUED: Final[Mapping[str, str]] = {
     "a RayJob in a queue of Volcano's": ray(workers(2), kind="RayJob").replace(
         "namespace: ml", "namespace: ml, labels: {volcano.sh/queue-name: research}", 1
     ),
+    "a Job in a queue that may count GPUs as something else": job(", labels: {kueue.x-k8s.io/queue-name: priced}"),
     "an AppWrapper in a queue": workload(
         "workload.codeflare.dev/v1beta2", "AppWrapper", f"{{components: [{{template: {_indexed(2)}}}]}}", _QUEUED
     ),

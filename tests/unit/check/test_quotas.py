@@ -22,9 +22,18 @@ def test_a_device_is_counted_under_requests_alone(name: str) -> None:
     assert message == f"got {name}, which no quota of Kubernetes counts; write {want}"
 
 
+@pytest.mark.parametrize("prefix", ["", "limits.", "requests."])
+def test_a_name_that_kubernetes_dropped_limits_nothing(prefix: str) -> None:
+    name = f"{prefix}alpha.kubernetes.io/nvidia-gpu"
+    [(path, message)] = uncounted(quota(**{name: 4}))
+    assert path == ("spec", "hard", name)
+    assert message == f"got {name}, a name that no node has since Kubernetes 1.11; write requests.nvidia.com/gpu"
+
+
 @pytest.mark.parametrize(
     "hard",
     [
+        {"alpha.kubernetes.io/nvidia-gpu": 4, "requests.nvidia.com/gpu": 4},
         {"requests.nvidia.com/gpu": 4},
         {"limits.nvidia.com/gpu": 4, "requests.nvidia.com/gpu": 4},
         {"limits.cpu": 4, "limits.example.com/licence": 1},

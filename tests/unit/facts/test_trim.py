@@ -87,7 +87,10 @@ OTHERS = [
         "kueue.x-k8s.io/v1beta2",
         "ClusterQueue",
         "cq",
-        spec={"cohortName": "secret"},
+        spec={
+            "cohortName": "secret",
+            "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [{"name": "secret"}]}],
+        },
         status={"conditions": [{"type": "Active", "status": "False", "reason": "Gone", "message": "secret"}]},
     ),
     thing(

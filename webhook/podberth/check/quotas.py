@@ -11,6 +11,11 @@ _HARD: Final = "hard"
 """The map of a ResourceQuota, and of the kinds of which operators make ResourceQuotas."""
 _REQUESTS: Final = "requests."
 _LIMITS: Final = "limits."
+_OLD: Final = {"alpha.kubernetes.io/nvidia-gpu": "nvidia.com/gpu"}
+"""The names that no release of Kubernetes serves any more, and their successors.
+
+Source: the changelog of Kubernetes 1.11, in which the feature gate Accelerators was removed.
+"""
 
 
 def uncounted(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -26,7 +31,10 @@ def uncounted(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
             continue
         for key in hard:
             device = str(key).removeprefix(_LIMITS)
-            if is_counted(device) and f"{_REQUESTS}{device}" not in hard:
+            new = _OLD.get(device.removeprefix(_REQUESTS))
+            if new and f"{_REQUESTS}{new}" not in hard:
+                yield (*path, key), f"got {key}, a name that no node has since Kubernetes 1.11; write {_REQUESTS}{new}"
+            elif is_counted(device) and f"{_REQUESTS}{device}" not in hard:
                 yield (*path, key), f"got {key}, which no quota of Kubernetes counts; write {_REQUESTS}{device}"
 
 

@@ -17,9 +17,18 @@ from .sources import Document, Source, SourceFile
 
 _COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery", "owner")))
 REFERRED: Final = frozenset(
-    {"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime", "ProvisioningRequest"}
+    {
+        "TrainingRuntime",
+        "ClusterTrainingRuntime",
+        "ServingRuntime",
+        "ClusterServingRuntime",
+        "ProvisioningRequest",
+        "ResourceFlavor",
+    }
 )
-"""The kinds that have pod templates which other objects use by name, and the kinds that use the templates of others."""
+"""The kinds that have pod templates which other objects use by name, the kinds that use the templates of others, and
+the flavors that queues use.
+"""
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:

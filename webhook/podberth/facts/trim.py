@@ -72,7 +72,10 @@ _KEPT: Final[Mapping[KindRole, Fields]] = {
     },
     "queue": {
         **_NAMESPACED,
-        "spec": _whole("clusterQueue", "parentQueue", "stopPolicy"),
+        "spec": {
+            **_whole("clusterQueue", "parentQueue", "stopPolicy"),
+            "resourceGroups": [_whole("coveredResources")],
+        },
         "status": {"state": True, "conditions": [_whole("type", "status", "reason")]},
     },
     "node": {

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, TypeAlias
 
+from ..devices.resources import is_counted
 from ..kinds.queues import VOLCANO_QUEUE, QueueForm
 from ..kube.positions import render_path
 from ..kube.unchecked import text_at
@@ -123,4 +124,20 @@ def _above(case: GroupCase, form: QueueForm, name: str, above: str) -> str:
     leading = queues.get(parent.kind, above)
     if leading is not None and leading.halted:
         return f"got {name}, whose {parent.title} {above} admits nothing: {leading.halted}; fix it, or write another"
-    return ""
+    lacks = _uncovered(case, leading.covers) if leading is not None else ""
+    return (
+        f"got {name}, whose {parent.title} {above} has no quota of {lacks}; add one, or write another" if lacks else ""
+    )
+
+
+def _uncovered(case: GroupCase, covers: frozenset[str]) -> str:
+    """Return an accelerator that the pods ask for and of which their queue certainly has no quota; else empty.
+
+    Kueue admits no pod with such a resource (pkg/scheduler/flavorassigner/flavorassigner.go, "unavailable in
+    ClusterQueue"). Kueue's configuration may exchange one resource for another, or leave it out
+    (apis/config/v1beta2 Resources). So a queue counts only if its quotas are of Kubernetes' own resources, as those in
+    a queue that is not for accelerators.
+    """
+    if not covers or any("/" in each for each in covers):
+        return ""
+    return next((name for pods in case.pods for name, amount in pods.gpu.totals if amount and is_counted(name)), "")

@@ -22,6 +22,8 @@ class Queue:
     """The name of the parent queue: a LocalQueue's ClusterQueue, a KAI Queue's parent; empty if there is none."""
     halted: str = ""
     """The field, with its value, because of which the queue's workloads wait; empty if no such field is known."""
+    covers: frozenset[str] = frozenset()
+    """The resources of which the queue has quotas; empty if none is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

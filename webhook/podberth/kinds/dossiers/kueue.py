@@ -7,7 +7,7 @@ Kueue makes a Workload from a job's template. Kueue divides the plain pods of a 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...kube.unchecked import at, count, list_at, number, text_at, unread
+from ...kube.unchecked import at, count, list_at, number, text, text_at, unread
 from ..dossier import Dossier, KindNote
 from ..members import Member, Membership, Subject, index_of, named, ordinal
 from ..name_sets import under
@@ -58,6 +58,11 @@ def _inactive(document: Mapping[str, Any]) -> str:
             reason = text_at(each, "reason")
             return f"condition Active is False ({reason})" if reason else "condition Active is False"
     return ""
+
+
+def _covered(document: Mapping[str, Any]) -> frozenset[str]:
+    groups = list_at(document, "spec", "resourceGroups")
+    return frozenset(text(each) for group in groups for each in list_at(group, "coveredResources") if text(each))
 
 
 def _admission(document: Mapping[str, Any]) -> Admission:
@@ -206,7 +211,7 @@ DOSSIER: Final = Dossier(
             kind=CLUSTER_QUEUE,
             title="ClusterQueue",
             versions=_VERSIONS,
-            read=lambda document: Queue(halted=_stopped(document) or _inactive(document)),
+            read=lambda document: Queue(halted=_stopped(document) or _inactive(document), covers=_covered(document)),
         ),
     ),
     podless_groups=frozenset({"kueue.x-k8s.io", "config.kueue.x-k8s.io"}),
