@@ -87,6 +87,14 @@ def test_an_error_under_ignore_passes_and_its_warning_is_named() -> None:
         assert all("failurePolicy Ignore" in text or "cannot" in text for text in ours), ours
 
 
+def test_an_audit_annotation_that_is_null_is_left_out_and_denies_nothing() -> None:
+    value = "object.spec.containers.size() > 1 ? dyn('many') : dyn(null)"
+    both = Both(policy("p", f'\n  scope: All\n  auditAnnotations: [{{key: k, valueExpression: "{value}"}}]\n'))
+    assert not both.converted.left_out
+    answers = {both.answers(each) for each in random_pods("null", 20)}
+    assert answers == {((), ()), ((), ("audit p: p/k: many",))}
+
+
 def test_back_and_forth_is_the_same_policy() -> None:
     said = [found for _, text in SHIPPED.values() if is_said(found := converted(text))]
     assert said

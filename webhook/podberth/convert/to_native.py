@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 
 from ..cel.compile_limits import MAX_EXPRESSION_BYTES
 from ..cel.engine import CelProblem, CompileError, Environment, Room
-from ..cel.types import BOOL, STRING
+from ..cel.types import BOOL, DYN, STRING
 from ..kube.paths import FieldPath, Path
 from ..native.model import API_VERSION, MUTATING, MUTATING_BINDING, VALIDATING, VALIDATING_BINDING
 from ..policy.compile import CompiledPolicy
@@ -304,8 +304,12 @@ class _Conversion:
 
     def _audit_annotations(self) -> Iterator[Document]:
         for index, each in enumerate(self._spec.audit_annotations):
+            source = each.value_expression
+            if self._compiled.audit_annotations[index][1].type == DYN:
+                # Null leaves out the annotation, as a blank text does; string(null) would be an error, and a denial.
+                source = f"dyn({source}) == null ? '' : string({source})"
             try:
-                yield {"key": each.key, "valueExpression": self._of_type(each.value_expression, STRING)}
+                yield {"key": each.key, "valueExpression": self._of_type(source, STRING)}
             except CompileError as error:
                 path: Path = ("auditAnnotations", index, "valueExpression")
                 self._leave_out(path, error.problems[0].message, error.problems[0])
