@@ -22,7 +22,19 @@ _UNCHANGED: Final = frozenset({"v1", "apps/v1"})
 """The versions of the kinds whose pods run what their template says: an operator may add the command itself."""
 
 
-def opposed_requirements(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+def in_any_cluster(pod: dict[str, Any], api_version: str) -> Iterator[tuple[Path, str]]:
+    """Yield the problems of a template's pod that depend on the pod alone, each with its place.
+
+    Args:
+        pod: the template's pod.
+        api_version: that of the template's object.
+    """
+    yield from _opposed_requirements(pod)
+    yield from _live_requirements(pod)
+    yield from _ends_at_once(pod, api_version)
+
+
+def _opposed_requirements(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield a problem if no node can meet the pod's own nodeSelector and required node affinity.
 
     A problem is (the path of the field in the pod, a message).
@@ -33,7 +45,7 @@ def opposed_requirements(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
         yield where, f"no node meets both {both}, so the pod never starts; remove one of them"
 
 
-def live_requirements(pod: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+def _live_requirements(pod: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield a problem for each label that agents keep current in the pod's own nodeSelector and required terms."""
     places: list[tuple[Path, object]] = [((*SELECTOR, key), key) for key in mapping_at(pod, *SELECTOR)]
     for at, term in enumerate(list_at(pod, *REQUIRED)):
@@ -45,7 +57,7 @@ def live_requirements(pod: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
             yield where, f"requires {key}, which may be old and which no new node has; prefer it instead"
 
 
-def ends_at_once(pod: Mapping[str, Any], api_version: str) -> Iterator[tuple[Path, str]]:
+def _ends_at_once(pod: Mapping[str, Any], api_version: str) -> Iterator[tuple[Path, str]]:
     """Yield a problem for each container that ends as soon as it starts, and that the kubelet starts again for ever.
 
     ``api_version`` is that of the object whose template makes the pod.

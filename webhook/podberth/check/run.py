@@ -30,7 +30,7 @@ from .decided import Decided, decide, unasked
 from .misshapen import misshapen, readable
 from .native_writes import OnPod, on_object, on_pod, wrote_by
 from .natives import Natives
-from .never_starts import claims_elsewhere, ends_at_once, live_requirements, opposed_requirements
+from .never_starts import claims_elsewhere, in_any_cluster
 from .numbers import is_of_a_placeholder, numbers_in, place_of_number, unfilled_text, without_placeholder_names
 from .other_files import (
     asserts,
@@ -438,11 +438,10 @@ class _Object:
 
     def _never_starts(self, template: Template) -> tuple[Finding, ...]:
         """Return the warnings about what keeps the template's pod from starting, whatever the nodes offer."""
-        pod = template.pod
-        found = [*opposed_requirements(pod), *live_requirements(pod), *ends_at_once(pod, self.source.api_version)]
+        found = [*in_any_cluster(template.pod, self.source.api_version)]
         if self.written and self.source.namespace(""):  # a live pod may have its claim from before
             devices, unsure = self.snapshot.devices, self.settings.namespace
-            found += claims_elsewhere(pod, self.namespace, devices, unsure)
+            found += claims_elsewhere(template.pod, self.namespace, devices, unsure)
         return tuple(self._finding(message, place_in(template, path)) for path, message in found)
 
     def _unplaced(self, template: Template, pod: dict[str, Any]) -> list[Finding]:
