@@ -1,3 +1,6 @@
+import gc
+import tracemalloc
+
 import pytest
 
 from podberth.devices.resources import DEVICE_CLASSES, Accelerator, recognise
@@ -77,3 +80,14 @@ def test_a_name_outside_the_table_is_no_accelerator(resource: str) -> None:
 def test_device_classes_are_known_by_name() -> None:
     assert DEVICE_CLASSES["gpu.amd.com"] == Accelerator("amd", "whole")
     assert "mrdma.google.com" not in DEVICE_CLASSES
+
+
+def test_names_that_no_resource_can_have_take_no_memory() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            assert recognise(f"nvidia.com/mig-{'1g.5gb' * 20_000}{number}") is not None
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()

@@ -179,11 +179,17 @@ DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 
 # The number of remembered names. Users write them. A cluster uses a few dozen, and invented ones only evict others.
 _REMEMBERED = 1024
+# The longest name of a resource: a DNS subdomain, a slash, a name (apimachinery pkg/util/validation IsQualifiedName).
+# Webhooks see a pod before the API server checks its names, so a name may have a megabyte. Such a name is not kept.
+_LONGEST_REMEMBERED = 253 + 1 + 63
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def recognise(resource: str) -> Accelerator | None:
     """Return the accelerator that a resource name means; None for any other resource, such as cpu or memory."""
+    return _remembered(resource) if len(resource) <= _LONGEST_REMEMBERED else _recognise(resource)
+
+
+def _recognise(resource: str) -> Accelerator | None:
     if (known := TABLE.get(resource)) is not None:
         return known
     if resource.startswith(DEVICE_CLASS_PREFIX):
@@ -191,6 +197,9 @@ def recognise(resource: str) -> Accelerator | None:
     if resource.startswith(mig.RESOURCE_PREFIX):
         return _recognise_mig(resource)
     return None
+
+
+_remembered = lru_cache(maxsize=_REMEMBERED)(_recognise)
 
 
 def is_counted(resource: str) -> bool:
