@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checking import checked
-from podberth.check.queue_quotas import refused_quotas
+from podberth.check.queue_quotas import misspelt_flavors, refused_quotas
 
 JSON = dict[str, Any]
 
@@ -84,3 +84,43 @@ spec:
 """
     [result] = checked(text).results
     assert [each.message for each in result.errors] == ["got no amount, want one such as 8"]
+
+
+FLAVORS = """
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: nvidia-a100}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: spot-a}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: cluster-total}
+spec:
+  resourceGroups:
+  - coveredResources: [nvidia.com/gpu]
+    flavors:
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["nvidia-100"], ["got nvidia-100, no ResourceFlavor of these files; did you mean nvidia-a100?"]),
+        (["nvidia-a100"], []),
+        (["spot-a", "spot-b"], []),  # the other one is in use, so that both may exist
+        (["reserved"], []),
+    ],
+)
+def test_a_flavor_that_the_files_have_in_other_letters_is_a_slip(names: list[str], said: list[str]) -> None:
+    flavors = [f"    - {{name: {each}, resources: [{{name: nvidia.com/gpu, nominalQuota: 4}}]}}\n" for each in names]
+    results = checked(FLAVORS + "".join(flavors)).results
+    assert [each.message for result in results for each in result.warnings] == said
+
+
+def test_without_flavors_in_the_files_nothing_is_said_of_their_names() -> None:
+    document = queue([CPU, quota("nvidia.com/gpu", 8)])
+    assert not [*misspelt_flavors(document, ())]
+    assert not [*misspelt_flavors({**document, "spec": None}, [{"kind": "ResourceFlavor", "metadata": None}])]

@@ -1,11 +1,11 @@
-"""Finds what Kueue's API refuses in the quotas of ClusterQueues and Cohorts.
+"""Finds what Kueue's API refuses in the quotas of ClusterQueues and Cohorts, and misspelt flavors.
 
 Sources: kubernetes-sigs/kueue config/components/crd/bases (the required fields, the pattern of a quantity, the rule
 "flavors must have the same number of resources as the coveredResources"), pkg/webhooks/clusterqueue_webhook.go
 (validateResourceGroups, validateFlavorQuotas), the same for a Cohort.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..kube.paths import Path
@@ -14,6 +14,7 @@ from ..kube.shape import shown
 from ..kube.unchecked import list_at, mapping_at, text, text_at
 from ..words import did_you_mean, listed
 from .numbers import holds_placeholder, is_filled_in_later
+from .slips import is_slip
 
 _GROUP: Final = "kueue.x-k8s.io/"
 _KINDS: Final = frozenset({"ClusterQueue", "Cohort"})
@@ -33,6 +34,26 @@ def refused_quotas(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
             if isinstance(flavor, Mapping) and not holds_placeholder(str([covered, flavor])):
                 path = ("spec", "resourceGroups", index, "flavors", number, "resources")
                 yield from (((*path, *steps), wrong) for steps, wrong in _in_flavor(flavor, covered))
+
+
+def misspelt_flavors(content: Mapping[str, Any], known: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Path, str]]:
+    """Yield (path, problem) for each flavor of a ClusterQueue or Cohort that ``known`` lacks, and has in other letters.
+
+    A flavor that resembles none of them may be in the cluster already. Kueue holds a ClusterQueue with a flavor that
+    does not exist (condition Active, reason FlavorNotFound).
+    """
+    if not text_at(content, "apiVersion").startswith(_GROUP) or content.get("kind") not in _KINDS:
+        return
+    flavors = {
+        ("spec", "resourceGroups", index, "flavors", number, "name"): text_at(flavor, "name")
+        for index, group in enumerate(list_at(content, "spec", "resourceGroups"))
+        for number, flavor in enumerate(list_at(group, "flavors"))
+    }
+    there = {text_at(each, "metadata", "name") for each in known if each.get("kind") == "ResourceFlavor"}
+    free = sorted(there.difference(flavors.values()))
+    for path, name in flavors.items():
+        if name not in there and (meant := next((each for each in free if is_slip(name, each)), "")):
+            yield path, f"got {name}, no ResourceFlavor of these files; did you mean {meant}?"
 
 
 def _in_flavor(flavor: Mapping[str, Any], covered: list[str]) -> Iterator[tuple[Path, str]]:

@@ -308,6 +308,7 @@ class _Object:
             self.content,
             self.settings.template_paths,
             self.snapshot.environment.schema.definitions,
+            self.known,
         )
         if why is None or not (self.named or why.is_object):
             return self._result((), "skipped")

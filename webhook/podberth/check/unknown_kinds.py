@@ -1,6 +1,7 @@
 """Explains why a document is not checked, and finds pods and accelerators in objects of unknown kinds."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import recognise
@@ -15,7 +16,7 @@ from ..words import did_you_mean
 from ..workload.kinds import is_known, kinds_of, row_for
 from .misspelt_fields import misspelt_fields
 from .numbers import QUANTITY_HOLDERS
-from .queue_quotas import refused_quotas
+from .queue_quotas import misspelt_flavors, refused_quotas
 from .quotas import uncounted
 from .result import shown
 from .slips import is_slip
@@ -43,6 +44,7 @@ def why_without_pods(
     content: Mapping[str, Any],
     template_paths: Mapping[str, Sequence[tuple[str, ...]]],
     pod: Definitions,
+    known: Sequence[Mapping[str, Any]] = (),
 ) -> WithoutPods | None:
     """Return why a document without pod templates is not checked; None if the report needs no reason.
 
@@ -51,6 +53,7 @@ def why_without_pods(
         content: the document as native policies leave it.
         template_paths: a mapping from a kind to the paths of the pod templates that the user names for the kind.
         pod: the definitions of a Pod and its parts.
+        known: the other documents that are checked and to which this one may refer.
     """
     version, kind = stated.get("apiVersion"), stated.get("kind")
     if not version and not kind:
@@ -59,7 +62,7 @@ def why_without_pods(
     for key, value in (("apiVersion", version), ("kind", kind)):
         if not isinstance(value, str) or not value:
             return WithoutPods(f"got {shape.shown(value, 60)}, want the object's {key}", (key,), is_error=True)
-    if (said_of := _of_quotas(content)) is not None:
+    if (said_of := _of_quotas(content, known)) is not None:
         return said_of
     if is_known(stated):
         is_read = (str(version), str(kind)) in crd_fields() or names_accelerators(content)
@@ -74,10 +77,11 @@ def why_without_pods(
     return WithoutPods(said, ("kind",)) if said else None
 
 
-def _of_quotas(content: Mapping[str, Any]) -> WithoutPods | None:
+def _of_quotas(content: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> WithoutPods | None:
     """Return the first problem of the quotas in a document; None if nothing is wrong with them."""
     refusals = (WithoutPods(said, path, is_error=True) for path, said in refused_quotas(content))
-    return next(refusals, None) or next((WithoutPods(said, path) for path, said in uncounted(content)), None)
+    others = chain(misspelt_flavors(content, known), uncounted(content))
+    return next(refusals, None) or next((WithoutPods(said, path) for path, said in others), None)
 
 
 def _of_unknown(version: str, kind: str, content: Mapping[str, Any], pod: Definitions) -> str:
