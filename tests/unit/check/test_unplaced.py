@@ -7,6 +7,7 @@ import pytest
 
 from podberth.cli.main import main
 from podberth.words import meant_value
+from snapshots import cluster
 
 _SIMULATED = ["--simulate", "hgx-h100-8:2,l4-1"]
 
@@ -123,3 +124,27 @@ def test_of_a_workload_the_field_is_that_of_its_template(tmp_path: Path, capsys:
     names, said = _checked(tmp_path, manifest, capsys, *_SIMULATED)
     assert names == ["Job/shop/train"]
     assert said["train"][0] == "spec.template.spec.containers[0].resources.limits[nvidia.com/gpu]"
+
+
+def test_hami_gives_each_vgpu_of_a_container_on_another_card(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each of the four L4 is divided into ten vGPUs, of which one container gets one."""
+    objects = cluster(l4_4=1)
+    for each in objects:
+        for held in ("capacity", "allocatable"):
+            if each["kind"] == "Node":
+                each["status"][held]["nvidia.com/gpu"] = "40"
+    nodes = tmp_path / "nodes.yaml"
+    nodes.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), encoding="utf-8")
+    part = ", nvidia.com/gpumem: 2000"
+    manifest = (
+        _pod("four", f"nvidia.com/gpu: 4{part}")
+        + _pod("five", f"nvidia.com/gpu: 5{part}")
+        + _pod("by-scheduler", "nvidia.com/gpu: 6", "schedulerName: hami-scheduler, ")
+        + _pod("shares", "nvidia.com/gpu: 5")
+    )
+    _, said = _checked(tmp_path, manifest, capsys, "--topology", str(nodes))
+    want = "no known node has as many: want {} cards, one for each vGPU of the container, got 4 at most"
+    field = "spec.containers[0].resources.limits[nvidia.com/gpu]"
+    assert said == {"five": (field, want.format(5)), "by-scheduler": (field, want.format(6))}

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ..devices.resources import TABLE
 from ..kube.paths import Path
 from ..kube.pod import containers
-from ..kube.quantity import is_some
+from ..kube.quantity import is_some, parse_count
 from ..kube.unchecked import mapping_at, text_at
 from ..words import meant_value
 from .description import describe
@@ -17,6 +17,9 @@ from .snapshot import Snapshot
 _DOMAINS: Final = frozenset(name.partition("/")[0] for name in TABLE)
 # How resources end that only the scheduler of a sharing dialect counts, such as huawei.com/Ascend910B-memory of HAMi.
 _PARTS: Final = ("core", "cores", "mem", "memory", "percentage", "priority")
+
+_HAMI: Final = "hami"
+_NVIDIA: Final = "nvidia.com/gpu"
 
 
 def unplaced(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> tuple[Path, str] | None:
@@ -34,7 +37,7 @@ def unplaced(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> tuple[P
         found = next((each for each in _limits(pod) if is_some(each.amount) and _is_nowhere(each.name, snapshot)), None)
         return (found.path, f"no known node has {found.name}") if found else None
     if not description.concerned or snapshot.topology.nodes(need).exist:
-        return None
+        return _above_cards(pod, snapshot) if description.gpu.dialect == _HAMI else None
     for resource, units in need.requests:
         path = next((each.path for each in _limits(pod) if each.name == resource), ("spec",))
         most = snapshot.topology.most(resource)
@@ -43,6 +46,28 @@ def unplaced(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> tuple[P
         if most < units:
             return path, f"no known node has as many: want {units} {resource}, got {most} at most"
     return _unselected(pod, snapshot)
+
+
+def _above_cards(pod: dict[str, Any], snapshot: Snapshot) -> tuple[Path, str] | None:
+    """Return (path, message) if a container asks HAMi for more vGPUs than any known node has cards; else None.
+
+    HAMi's scheduler gives each vGPU of a container on another card (Project-HAMi/HAMi pkg/scheduler/score.go,
+    fitInCertainDevice), however many vGPUs a card is divided into. Only a card in MIG mode holds several of them, and
+    the cards of a node with such a card do not count (``Capability.cards``).
+    """
+    most = snapshot.topology.most_cards(_NVIDIA)
+    for each in _limits(pod):
+        if each.name == _NVIDIA and most and (vgpus := _units(each.amount)) > most:
+            message = f"no known node has as many: want {vgpus} cards, one for each vGPU of the container"
+            return each.path, f"{message}, got {most} at most"
+    return None
+
+
+def _units(amount: object) -> int:
+    try:
+        return parse_count(amount)
+    except ValueError:
+        return 0
 
 
 def _unselected(pod: dict[str, Any], snapshot: Snapshot) -> tuple[Path, str]:

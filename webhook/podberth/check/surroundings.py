@@ -17,18 +17,11 @@ from .sources import Document, Source, SourceFile
 
 _COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery", "owner")))
 REFERRED: Final = frozenset(
-    {
-        "TrainingRuntime",
-        "ClusterTrainingRuntime",
-        "ServingRuntime",
-        "ClusterServingRuntime",
-        "ProvisioningRequest",
-        "ResourceFlavor",
-    }
+    {"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime", "ProvisioningRequest"}
 )
-"""The kinds that have pod templates which other objects use by name, the kinds that use the templates of others, and
-the flavors that queues use.
-"""
+"""The kinds that have pod templates which other objects use by name, and the kinds that use the templates of others."""
+_NAMED: Final = REFERRED | {"ResourceFlavor"}
+"""The kinds to which documents refer by name. In a cluster, Kueue itself reports a flavor that does not exist."""
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
@@ -44,7 +37,7 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
             taken[source.namespace(namespace)] = None
             if is_beside(source.content):
                 found.append(source.content)
-            elif (source.kind in REFERRED or _kinds(source.content)) and source.name and _is_sound(source):
+            elif (source.kind in _NAMED or _kinds(source.content)) and source.name and _is_sound(source):
                 found.append(in_namespace(source.content, namespace))
     return [*found, *(assumed(name) for name in taken if name)]
 
@@ -106,4 +99,4 @@ def _is_sound(source: Source) -> bool:
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:
     """Yield the documents to which workloads may refer, such as TrainingRuntimes."""
-    return (each for each in documents if each["kind"] in REFERRED)
+    return (each for each in documents if each["kind"] in _NAMED)

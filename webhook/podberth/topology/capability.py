@@ -90,6 +90,10 @@ class Capability:
     """
     cut: bool = False
     """Whether one unit of ``nvidia.com/gpu`` on the node is a MIG instance or a replica (time-slicing, MPS)."""
+    cards: int = 0
+    """The number of GPUs, if the node has more units of ``nvidia.com/gpu``, each of them a share; 0: unknown, or no
+    more than units.
+    """
     links_known: bool = False
     """Whether the links of all GPUs are known; if not, ``domains`` may lack some."""
     accelerators: bool = False
@@ -130,10 +134,17 @@ def capability_of(node: Node) -> Capability:
             instance=_slice_profile(node) if node.durable.get(_NVIDIA_GPU) and _is_slice(node) else "",
             models=_models(node),
             cut=_is_slice(node) or _is_shared(node.labels),
+            cards=_cards(node),
             links_known=linked is not None,
             accelerators=_has_accelerators(node),
         )
     )
+
+
+def _cards(node: Node) -> int:
+    gpus = node.topology.gpus if node.topology is not None else ()
+    whole = [gpu for gpu in gpus if gpu.vendor == "nvidia" and not gpu.mig_enabled]
+    return len(gpus) if len(whole) == len(gpus) < node.durable.get(_NVIDIA_GPU, 0) else 0
 
 
 @lru_cache(maxsize=4096)
