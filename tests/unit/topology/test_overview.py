@@ -1,7 +1,7 @@
 from builders import gpu_pod
 from node_builders import node_manifest, nodes_of
 from podberth.facts.cluster import collect
-from podberth.topology.holdings import Holdings, Tally
+from podberth.topology.holdings import FreeLinked, Holdings, Tally
 from podberth.topology.overview import LevelSummary, overview
 from topology_scenes import LEAF, LOST, ZONE, cluster
 
@@ -63,7 +63,8 @@ def test_kinds_and_domains_have_what_is_used_and_free_on_their_nodes() -> None:
     found = overview(NODES, holdings=held())
     first = found.kinds[0]
     # Five of eight nodes are healthy; one of the others offers seven of its GPUs.
-    assert first.use == {"nvidia.com/gpu": Tally(used=13, free=33, free_unhealthy=17, most=8)}
+    linked = FreeLinked("nvidia.com/gpu", 8, 8)
+    assert first.use == {"nvidia.com/gpu": Tally(used=13, free=33, free_unhealthy=17, most=8, linked=linked)}
     slices = next(each.use for each in found.kinds if each.names == ("mig",))
     assert slices is not None
     assert slices["nvidia.com/mig-1g.5gb"].used == 2

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from ..devices.resources import TABLE
+from ..devices.resources import NVIDIA_GPU, TABLE
 from ..kube.paths import Path
 from ..kube.pod import containers
 from ..kube.quantity import is_some, parse_count
@@ -19,7 +19,6 @@ _DOMAINS: Final = frozenset(name.partition("/")[0] for name in TABLE)
 _PARTS: Final = ("core", "cores", "mem", "memory", "percentage", "priority")
 
 _HAMI: Final = "hami"
-_NVIDIA: Final = "nvidia.com/gpu"
 
 
 def unplaced(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> tuple[Path, str] | None:
@@ -55,9 +54,9 @@ def _above_cards(pod: dict[str, Any], snapshot: Snapshot) -> tuple[Path, str] | 
     fitInCertainDevice), however many vGPUs a card is divided into. Only a card in MIG mode holds several of them, and
     the cards of a node with such a card do not count (``Capability.cards``).
     """
-    most = snapshot.topology.most_cards(_NVIDIA)
+    most = snapshot.topology.most_cards()
     for each in _limits(pod):
-        if each.name == _NVIDIA and most and (vgpus := _units(each.amount)) > most:
+        if each.name == NVIDIA_GPU and most and (vgpus := _units(each.amount)) > most:
             message = f"no known node has as many: want {vgpus} cards, one for each vGPU of the container"
             return each.path, f"{message}, got {most} at most"
     return None

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..devices import mig, mig_nearest, mig_placement
 from ..devices.mig_tables import TABLES
-from ..devices.resources import recognise
+from ..devices.resources import NVIDIA_GPU, recognise
 from ..kube.paths import escape
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
@@ -25,8 +25,6 @@ from ..workload import command_line, models
 from .libraries import Overload
 from .libraries.authz import Authorizer
 from .types import NODES
-
-_NVIDIA_GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class ReviewContext:
     @cached_property
     def gpu_nodes(self) -> NodeSet:
         """The nodes that could run the pod if the pod requested one whole GPU."""
-        return self.index.nodes(replace(self.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
+        return self.index.nodes(replace(self.need, requests=((NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
 
     def levels_of_gang(self) -> tuple[str, str]:
         """Return (the narrowest level with a domain that fits the gang, the narrowest level with only fitting domains).

@@ -174,6 +174,9 @@ OTHER_CLASSES: frozenset[str] = frozenset(
 )
 """The names of DeviceClasses that never have accelerators, even if a DeviceClass object says otherwise."""
 
+NVIDIA_GPU = "nvidia.com/gpu"
+"""The resource of NVIDIA's device plugin: whole GPUs, or MIG instances or replicas under the same name."""
+
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 """The prefix of the extended resource by which a DeviceClass can be requested; the class' name follows (KEP-5004)."""
 

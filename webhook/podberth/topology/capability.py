@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ..devices import mig
 from ..devices.mig_tables import MigTable
-from ..devices.resources import COUNTED_KINDS, Accelerator, recognise
+from ..devices.resources import COUNTED_KINDS, NVIDIA_GPU, Accelerator, recognise
 from ..wellknown import LINK_DOMAIN_LABEL
 from .node import MigOffer, Node, NodeTopology, Vendor
 
@@ -32,9 +32,8 @@ _STRATEGIES = ("nvidia.com/gpu.sharing-strategy", _GKE_SHARING)
 # GFD writes "none" where nothing is shared.
 _SHARES = {"time-slicing": "time-sliced share", "time-sharing": "time-sliced share", "mps": "MPS share"}
 
-_NVIDIA_GPU = "nvidia.com/gpu"
 # The resource name of a whole GPU in each vendor's device plugin.
-_WHOLE: Mapping[Vendor, str] = {"nvidia": _NVIDIA_GPU, "amd": "amd.com/gpu"}
+_WHOLE: Mapping[Vendor, str] = {"nvidia": NVIDIA_GPU, "amd": "amd.com/gpu"}
 
 # CEL's int has 64 bits (cel-spec, langdef, "Values").
 _MOST_DIGITS = 18
@@ -131,7 +130,7 @@ def capability_of(node: Node) -> Capability:
             tuple(memory),
             tuple(domains),
             shares=shares,
-            instance=_slice_profile(node) if node.durable.get(_NVIDIA_GPU) and _is_slice(node) else "",
+            instance=_slice_profile(node) if node.durable.get(NVIDIA_GPU) and _is_slice(node) else "",
             models=_models(node),
             cut=_is_slice(node) or _is_shared(node.labels),
             cards=_cards(node),
@@ -144,7 +143,7 @@ def capability_of(node: Node) -> Capability:
 def _cards(node: Node) -> int:
     gpus = node.topology.gpus if node.topology is not None else ()
     whole = [gpu for gpu in gpus if gpu.vendor == "nvidia" and not gpu.mig_enabled]
-    return len(gpus) if len(whole) == len(gpus) < node.durable.get(_NVIDIA_GPU, 0) else 0
+    return len(gpus) if len(whole) == len(gpus) < node.durable.get(NVIDIA_GPU, 0) else 0
 
 
 @lru_cache(maxsize=4096)
@@ -161,7 +160,7 @@ def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[st
 
     The mapping is empty if the memory is unknown, or if one unit of ``nvidia.com/gpu`` is less than a whole GPU.
     """
-    memory = 0 if capability.cut else capability.memory_of.get(_NVIDIA_GPU, 0)
+    memory = 0 if capability.cut else capability.memory_of.get(NVIDIA_GPU, 0)
     return {labels[key]: memory for key in (_PRODUCT, _GKE_ACCELERATOR) if memory and key in labels}
 
 
@@ -187,7 +186,7 @@ def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
     if accelerator.profile:
         base = resource.removesuffix(mig.SHARED_SUFFIX)
         return _profile_memory(node, accelerator.profile, _number(node.labels.get(f"{base}.memory", "")))
-    if resource not in {_NVIDIA_GPU, f"{_NVIDIA_GPU}{mig.SHARED_SUFFIX}"}:
+    if resource not in {NVIDIA_GPU, f"{NVIDIA_GPU}{mig.SHARED_SUFFIX}"}:
         return 0
     labelled = _number(node.labels.get(_MEMORY, ""))
     if _is_slice(node):
@@ -315,7 +314,7 @@ def is_share(labels: Mapping[str, str], resource: str) -> bool:
         return False
     if accelerator.kind == "mig":
         return _number(labels.get(f"{resource}.replicas", "")) > 1
-    return accelerator.kind == "shared" or (resource == _NVIDIA_GPU and _is_shared(labels))
+    return accelerator.kind == "shared" or (resource == NVIDIA_GPU and _is_shared(labels))
 
 
 def share_of(labels: Mapping[str, str]) -> str:

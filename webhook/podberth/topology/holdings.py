@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from ..devices.resources import COUNTED_KINDS, Accelerator, AcceleratorKind, recognise
+from ..devices.resources import COUNTED_KINDS, NVIDIA_GPU, Accelerator, AcceleratorKind, recognise
 from ..errors import TopologyError
 from ..kube.amounts import requested
 from ..kube.shape import shape_problems
@@ -27,7 +27,6 @@ from .free_links import bucket
 from .node import Node
 
 _UNIT: Final = 1000
-_NVIDIA_GPU: Final = "nvidia.com/gpu"
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
@@ -269,7 +268,7 @@ def kind_on(capability: Capability, resource: str, known: Accelerator) -> Accele
     if resource in capability.shares:
         return "shared"
     # Under MIG strategy single a MIG instance has the name of a whole GPU.
-    return "mig" if resource == _NVIDIA_GPU and capability.cut else known.kind
+    return "mig" if resource == NVIDIA_GPU and capability.cut else known.kind
 
 
 def _linked(node: Node, devices: Iterable[DeviceUse], capability: Capability) -> FreeLinked | None:

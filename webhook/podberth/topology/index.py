@@ -14,6 +14,7 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from ..conventions import Conventions
+from ..devices.resources import NVIDIA_GPU
 from .capability import Capability, capability_of, gpu_memory_mib
 from .choice import Choices
 from .need import Need, NodeSelection, is_small
@@ -135,13 +136,13 @@ class TopologyIndex:
         """Return the largest number of units of an accelerator's resource on one node; transient nodes are included."""
         return max((each.capability.amount_of.get(resource, 0) for each in self._classes.values()), default=0)
 
-    def most_cards(self, resource: str) -> int:
-        """Return the largest number of GPUs that units of a resource can be shares of on one node.
+    def most_cards(self) -> int:
+        """Return the largest number of GPUs that units of ``nvidia.com/gpu`` can be shares of on one node.
 
         If the number of a node's GPUs is unknown, it is at most that of the units. Transient nodes are included.
         """
         known = (each.capability for each in self._classes.values())
-        return max((each.cards or each.amount_of.get(resource, 0) for each in known), default=0)
+        return max((each.cards or each.amount_of.get(NVIDIA_GPU, 0) for each in known), default=0)
 
     def values_of(self, label: str) -> list[str]:
         """Return the sorted values of a label on all nodes; empty for a label that the conventions ignore."""

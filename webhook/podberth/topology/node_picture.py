@@ -12,12 +12,12 @@ from datetime import datetime
 from ..conventions import Conventions
 from ..devices import mig, mig_placement
 from ..devices.mig_tables import MigTable
+from ..devices.resources import NVIDIA_GPU
 from .capability import capability_of, live_table
 from .holdings import NodeUse
 from .node import Gpu, LinkShape, MigInstance, Node, Taint
 
 _PRODUCT = "nvidia.com/gpu.product"
-_NVIDIA_GPU = "nvidia.com/gpu"
 
 # Labels that describe a node to a person, beside levels and those that the conventions rank.
 _DESCRIPTIVE: frozenset[str] = frozenset(
@@ -169,7 +169,7 @@ def machine_of(node: Node) -> str:
         counts = Counter(gpu.product.replace(" ", "-") or "GPU" for gpu in node.topology.gpus)
         return ", ".join(f"{count} x {product}" for product, count in sorted(counts.items()))
     product = node.labels.get(_PRODUCT, "")
-    count = node.durable.get(_NVIDIA_GPU, 0)
+    count = node.durable.get(NVIDIA_GPU, 0)
     return f"{count} x {product}" if product and count else product
 
 
@@ -183,7 +183,7 @@ def shape_of(node: Node) -> str:
     if links is not None and links.shape != "unknown":
         largest = max(map(len, links.domains), default=0)
         return f"{links.shape} of {largest}" if largest else links.shape
-    size = capability_of(node).domain_of.get(_NVIDIA_GPU, 0)
+    size = capability_of(node).domain_of.get(NVIDIA_GPU, 0)
     return f"{size} linked, by labels" if size else "unknown"
 
 
