@@ -203,6 +203,7 @@ def _operations(bench: Bench) -> dict[str, Row]:
     copied = bench.seconds("variables.n.map(x, x).size()", {"n": many})
     compiled = [bench.each("'a'.matches(TEXT)", {"t": each}) for each in ("(a|b)*c" * 300, "[a-z]+" * 300, "a" * 2_000)]
     searched = bench.seconds(f"{_INPUTS['TEXT']}.contains({_INPUTS['TEXT']}.substring(10000) + 'b')", {"t": text})
+    begun = bench.seconds(f"{_INPUTS['TEXT']}.contains('ab')", {"t": "a" * 1_000_000})
     appended = bench.each("NUMBERS + NUMBERS", {"n": many[:2_000]})
     pairs = bench.seconds("variables.m.distinct().size()", {"m": maps})
     deep = bench.seconds("dyn(object).maps == dyn(oldObject).maps", {"m": maps})
@@ -218,6 +219,7 @@ def _operations(bench: Bench) -> dict[str, Row]:
         "part": bench.turn() / _PARTS_OF_A_TURN,
         "copy": copied / len(many) ** 2,
         "pattern": max(compiled) / 2_000,
+        "begin": begun / 1_000_000,
         "search": searched / (len(text) * 10_000),
         "append": appended / 4_000,
         "pair": pairs / 2_000**2,

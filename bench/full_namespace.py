@@ -13,9 +13,11 @@ from podberth.policy.parse import parse_policies
 
 _ENVIRONMENT: Final = "object.spec.containers.all(c, !has(c.env) || c.env.all(e, !has(e.value) || e.value != 'x'))"
 _TOLERATIONS: Final = "object.spec.?tolerations.orValue([]).all(t, t.?key.orValue('') != 'x')"
+_SEARCH: Final = "!object.metadata.?annotations[?'podberth.io/gpu-product'].orValue('').contains(',x')"
 _VALIDATIONS: Final[Mapping[str, str]] = {
     "loops over the environment": f'{{expression: "{_ENVIRONMENT}"}}',
     "loops over tolerations": f'{{expression: "{_TOLERATIONS}"}}',
+    "searches in an annotation": f'{{expression: "{_SEARCH}"}}',
     "validations that fail": '{expression: "gpu.count < 0"}',
     "validations with messages": '{expression: "gpu.count < 0", messageExpression: "\'got \' + string(gpu.count)"}',
     "loops over labels": "{expression: \"object.metadata.?labels.orValue({}).all(k, v, v != 'x')\"}",

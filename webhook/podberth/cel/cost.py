@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from . import ast
 from .ast import Node
+from .comparisons import Comparisons, most_places
+from .prices import price_of
 from .pricing import Meter
 from .sizes import Bounds
 
@@ -41,6 +43,9 @@ class Cost:
     ``microseconds`` does not include this price, because a variable's value is never converted.
     """
 
+    comparisons: Comparisons = field(default_factory=Comparisons)
+    """The places of texts at which searches begin to compare; ``microseconds`` leaves them out."""
+
     @property
     def with_result(self) -> "Cost":
         """The cost of the expression plus the cost of converting the value to Python."""
@@ -57,6 +62,11 @@ def total_of(costs: Iterable[Cost]) -> float:
         total += cost.microseconds - sum(price for asked, price in cost.remembered.items() if asked in known)
         known |= cost.remembered.keys()
     return total
+
+
+def comparing(costs: Iterable[Cost]) -> float:
+    """Return the maximum time of the searches in several expressions of a policy that their costs leave out, in us."""
+    return price_of("begin").entry * most_places(each.comparisons for each in costs)
 
 
 def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
@@ -76,6 +86,7 @@ def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
         value=value,
         remembered=meter.remembered,
         handed=meter.result_price(value),
+        comparisons=meter.comparisons,
     )
 
 

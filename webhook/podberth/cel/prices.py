@@ -50,6 +50,7 @@ OPERATIONS: Mapping[str, str] = {
     "part": "anything that is evaluated",
     "copy": "each element so far, when `map` or `filter` adds one",
     "pattern": "a byte of a pattern of matches(), which is compiled for each call, a literal too",
+    "begin": "a byte of a text at which contains() begins to compare, for the byte is the first of what is searched",
     "search": 'a byte of a text for each byte of what is searched there: "aaab" in "aaaaaaaa"',
     "append": "an element of two lists that are added",
     "pair": "an element that is compared with each of a list",

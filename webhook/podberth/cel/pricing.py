@@ -17,6 +17,7 @@ from ..kube.paths import ELEMENT
 from ..kube.pod_limits import ENTRIES
 from . import ast, patterns
 from .ast import Node
+from .comparisons import Comparisons
 from .dispatch import LONGEST_TEXT
 from .functions import FUNCTIONS
 from .guards import longest_texts
@@ -30,9 +31,11 @@ from .sizes import (
     Bounds,
     entry_of,
     largest,
+    literal,
     most,
     most_bytes,
     rounds,
+    started,
 )
 from .types import NODES
 from .typing import VARIABLES
@@ -114,6 +117,8 @@ class Meter:
         """The most expensive part: (microseconds, the id of the part's node, advice on a cheaper way to write the
         part).
         """
+        self.comparisons = Comparisons()
+        """The places at which searches begin to compare, which ``sum`` leaves out."""
         self.remembered: dict[str, float] = {}
         """The microseconds for results that are cached within a review, by the query that computes the result."""
 
@@ -155,8 +160,7 @@ class Meter:
         self.sum += _PART * times
         match ast.kind(node):
             case "const_expr":
-                size = len(node.const_expr.string_value.encode()) or len(node.const_expr.bytes_value) or 1
-                return Bounds(size=size, total=times * size, times=times)
+                return literal(node.const_expr.string_value.encode() or node.const_expr.bytes_value, times)
             case "ident_expr":
                 return self._named(node, times, scope)
             case "select_expr":
@@ -186,8 +190,8 @@ class Meter:
         return self._read(node, tuple(name.split(".")) if first in VARIABLES else ("params",), times)
 
     def _variable(self, name: str, times: float) -> Bounds:
-        known = self._variables[name]
-        return replace(known, total=known.size * times, times=times, whole=times)
+        known, given = self._variables[name], frozenset({f"variables.{name}"})
+        return replace(known, total=known.size * times, times=times, whole=times, given=given)
 
     def _where(
         self, condition: Node, times: float, scope: Mapping[str, Bounds], *, holds: bool
@@ -204,17 +208,18 @@ class Meter:
 
     def _read(self, node: Node, path: tuple[str, ...], times: float) -> Bounds:
         """Return the bounds of the value at a path: in the pod, or in another object that is no larger than a pod."""
-        scalar = ast.type_of(self._checked, node).name in _SCALARS
+        scalar, given = ast.type_of(self._checked, node).name in _SCALARS, frozenset(path[:1])
         size = SCALAR_BYTES if scalar else most_bytes(path)
-        return Bounds(most(path), size, times * size, times, path, whole=times, has_parts=True)
+        return Bounds(most(path), size, times * size, times, path, whole=times, has_parts=True, given=given)
 
     def _field(self, node: Node, operand: Bounds, field: str, times: float) -> Bounds:
         if operand.path is None and operand.element is not None:
             # Any element, possibly the same each time.
             element = operand.element
-            return replace(element, total=element.size * times, times=times, whole=times)
+            given = element.given if operand.given is None else operand.given
+            return replace(element, total=element.size * times, times=times, whole=times, starts=None, given=given)
         if operand.path is None:
-            return replace(operand, length=max(operand.length, ENTRIES))
+            return replace(operand, length=max(operand.length, ENTRIES), starts=None)
         found = self._read(node, (*operand.path, field), times)
         # All values below one place are together no larger than the value there.
         total = min(found.total, operand.bytes_at(times))
@@ -228,9 +233,10 @@ class Meter:
             size=size,
             total=total,
             times=times,
-            element=largest(entries),
+            element=replace(largest(entries) or Bounds(), starts=started(entries)) if entries else None,
             values=1 + sum(entry.values for entry in entries),
             has_parts=any(entry.has_parts for entry in entries),
+            given=None if entries else frozenset(),
         )
 
     def _call(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
@@ -335,6 +341,7 @@ class Meter:
                 more = price.byte * (read[0] + (read[0] + times) * max(values[2].size, 1))
             case "contains" | "indexOf" | "lastIndexOf" if not lists:
                 more = read[0] * (price.byte + _SEARCH * values[1].size)
+                self.comparisons.add(function, values[0], values[1], read[0])
             case "startsWith" | "endsWith":
                 more = price.byte * min(read)
             case "string" if ast.type_of(self._checked, nodes[0]).name in ("string", "dyn"):

@@ -1,6 +1,6 @@
 """The maximum sizes of the values in an expression for the largest possible pod; the input of ``cel.cost``."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..kube.paths import ELEMENT
@@ -53,6 +53,14 @@ class Bounds:
     """The maximum number of nested values, including the value itself; a part of the pod counts as one value."""
     has_parts: bool = False
     """Whether the value is or contains an object or list of the pod, which may have any structure."""
+    starts: Mapping[int, float] | None = None
+    """For each byte, the maximum share of the ``times`` evaluations in which the value is a text that begins with the
+    byte; None if nothing is known. Only literals, and the entries of lists of literals in a loop, have it.
+    """
+    given: frozenset[str] | None = None
+    """The variables of which the value is a part, such as ``object``; empty for an empty value. None if the expression
+    makes the value, which may then be another one in each round of a loop.
+    """
 
     def bytes_at(self, times: float) -> float:
         """Return the maximum number of bytes of the values in ``times`` evaluations together."""
@@ -83,10 +91,12 @@ def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
     if through.path is None:
         entry = through.element or Bounds(length=ENTRIES, size=through.size)
         total = min(turns * entry.size, through.bytes_at(times))
-        return replace(entry, total=total, times=max(turns, 1), whole=entry.whole_at(turns))
+        given = entry.given if through.given is None else through.given
+        return replace(entry, total=total, times=max(turns, 1), whole=entry.whole_at(turns), given=given)
     path = (*through.path, ELEMENT)
     total = min(turns * through.size, through.bytes_at(times))
-    return Bounds(most(path), through.size, total, max(turns, 1), path, through.whole_at(times), has_parts=True)
+    whole = through.whole_at(times)
+    return Bounds(most(path), through.size, total, max(turns, 1), path, whole, has_parts=True, given=through.given)
 
 
 def most_bytes(path: tuple[str, ...]) -> int:
@@ -115,6 +125,7 @@ def largest(values: Sequence[Bounds]) -> Bounds | None:
         return None
     paths = {value.path for value in values}
     times = max(value.times for value in values)
+    given = {value.given for value in values}
     return Bounds(
         length=max(value.length for value in values),
         size=max(value.size for value in values),
@@ -125,4 +136,20 @@ def largest(values: Sequence[Bounds]) -> Bounds | None:
         element=largest([value.element for value in values if value.element]),
         values=max(value.values for value in values),
         has_parts=any(value.has_parts for value in values),
+        given=None if None in given else frozenset[str]().union(*filter(None, given)),
     )
+
+
+def literal(text: bytes, times: float) -> Bounds:
+    """Return the bounds of a literal that is evaluated ``times`` times; ``text`` is empty if the literal is no text."""
+    size, given = len(text) or 1, None if text else frozenset[str]()
+    return Bounds(size=size, total=times * size, times=times, starts=dict.fromkeys(text[:1], 1.0), given=given)
+
+
+def started(values: Sequence[Bounds]) -> Mapping[int, float] | None:
+    """Return ``Bounds.starts`` of a loop's entry, if the loop goes through a list of these values; None if unknown."""
+    known = [value.starts for value in values if value.starts is not None]
+    found = {byte for starts in known for byte in starts}
+    if len(known) < len(values):
+        return None
+    return {byte: sum(starts.get(byte, 0.0) for starts in known) / len(known) for byte in found}

@@ -4,12 +4,12 @@ All problems of all policies are reported together, each with its line in the fi
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from ..cel.cost import MAX_MICROSECONDS, Cost, too_expensive, total_of
+from ..cel.cost import MAX_MICROSECONDS, Cost, comparing, too_expensive, total_of
 from ..cel.engine import CelType, CompileError, Environment, Expression, Late, Room, Want, never
 from ..cel.types import DYN
 from ..errors import PolicyError, Problem
@@ -255,6 +255,13 @@ class CompiledPolicy:
         """The part of ``cost_microseconds`` for the matchConditions."""
         return self._cost_of(("matchConditions",))
 
+    @cached_property
+    def comparing_microseconds(self) -> float:
+        """The maximum time of searches in the worst texts, which ``cost_microseconds`` leaves out (``comparisons``)."""
+        self._compile()
+        phases = (("matchConditions",), {path[0] for path, _ in self._priced})  # conditions may be evaluated twice
+        return sum(comparing(self._in(fields)) for fields in phases)
+
     @property
     def expression_count(self) -> int:
         """The number of expressions, those of variables and messages included."""
@@ -302,9 +309,13 @@ class CompiledPolicy:
     def _cost_of(self, fields: Container[object]) -> float:
         """Return the cost of all expressions in the fields ``fields`` of the policy's spec, in microseconds."""
         self._compile()
-        return total_of(
-            cost for path, each in self._priced if path[0] in fields for cost in _costs(path, each).values()
-        )
+        return total_of(self._in(fields))
+
+    def _in(self, fields: Container[object]) -> Iterator[Cost]:
+        """Yield the costs of all expressions in the fields ``fields``, and of the variables that they need."""
+        for path, each in self._priced:
+            if path[0] in fields:
+                yield from _costs(path, each).values()
 
     def _price(self) -> None:
         """Add a problem at the most expensive expression of the policy if the policy's cost exceeds the limit."""

@@ -126,7 +126,7 @@ class _Taken:
         has_params = policy.source.spec.param_ref is not None
         added = conversion if has_params else max(0.0, conversion - self._shared)
         # If one condition fails, all conditions are evaluated twice: together, and then each alone.
-        cost = policy.cost_microseconds + policy.conditions_microseconds + added
+        cost = policy.cost_microseconds + policy.conditions_microseconds + policy.comparing_microseconds + added
         cost += _EXPRESSION_MICROSECONDS * policy.expression_count + _PART_MICROSECONDS * parts
         if self._microseconds + cost > MOST_MICROSECONDS:
             got = f"got up to {cost / 1000:,.0f} ms, after {self._microseconds / 1000:,.0f} ms of older policies of"
