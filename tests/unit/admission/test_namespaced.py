@@ -290,6 +290,14 @@ def test_a_search_in_a_loop_counts_by_what_is_known_of_it(expression: str, *, fi
     assert (said == "") == fits, said
 
 
+def test_searches_in_texts_of_limited_length_count_one_by_one() -> None:
+    """Each of these texts may have only the letter that is searched there, and all of them are in one pod."""
+    texts = ", ".join(f"object.spec.containers[0].env[{at}].value" for at in range(3))
+    searches = " || ".join(f"t.contains('{letter}a')" for letter in ascii_lowercase)
+    loop = f"![{texts}].exists(t, t.size() <= 100000 && ({searches}))"
+    assert "want 27 ms for all of a namespace" in refusals(own_policy("vision", "p", loop))
+
+
 def test_a_condition_counts_twice_because_it_may_fail() -> None:
     [one], _ = compile_namespaced(parsed(own_policy("vision", "p", WALK)).namespaced, environment())
     fitting = int((MOST_MICROSECONDS - one.cost_with_params) // one.cost_microseconds) + 1

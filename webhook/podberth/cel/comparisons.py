@@ -11,12 +11,14 @@ ones.
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Final
 
 from ..kube.pod_limits import MAX_BYTES
-from .sizes import Bounds
+from . import ast
+from .ast import Node
+from .sizes import ANNOTATION_BYTES, Bounds
 
-_Texts: TypeAlias = tuple[str, ...]
+_OF_POLICY: Final = "variables."
 
 
 def _places() -> defaultdict[int, float]:
@@ -28,38 +30,55 @@ class Comparisons:
 
     def __init__(self) -> None:
         """Create the object without searches."""
-        self.unknown = 0.0
-        """The places of searches for texts, or in texts, that are not known."""
-        self.by_text: defaultdict[_Texts, defaultdict[int, float]] = defaultdict(_places)
-        """For each text, the places by the first byte of what is searched, if the whole text has that byte alone."""
+        self.alone = 0.0
+        """The places of searches in texts that may be different texts from those of other searches."""
+        self.by_text: defaultdict[str, defaultdict[int, float]] = defaultdict(_places)
+        """For each text, by the first byte of what is searched, the places if the text has only that byte.
 
-    def add(self, function: str, text: Bounds, wanted: Bounds, read: float) -> None:
+        The key is a variable; all texts of an object are one text, because they have no more bytes than the object.
+        """
+
+    def add(self, call: Node, text: Bounds, wanted: Bounds, read: float) -> None:
         """Add the searches of one call, if the call is one of ``contains``; the prices of all others are enough.
 
         Args:
-            function: the name of the function.
+            call: the call, in which the text comes first.
             text: the bounds of the text that is searched.
             wanted: the bounds of what is searched.
             read: the number of bytes of the texts, in all evaluations together.
         """
-        if function != "contains":
+        if call.call_expr.function != "contains":
             return
         if wanted.starts is None or text.given is None:
-            self.unknown += read
-            return
-        # All texts of an object together have no more bytes than the object.
-        texts = text.path if text.path and text.size < MAX_BYTES else tuple(sorted(text.given))
-        for byte, share in wanted.starts.items():
-            self.by_text[texts][byte] += share * read
+            self.alone += read
+        elif name := _shared(call.call_expr.target, text):
+            for byte, share in wanted.starts.items():
+                self.by_text[name][byte] += share * read
+        else:
+            self.alone += read * max(wanted.starts.values(), default=0.0)
+
+
+def _shared(node: Node, text: Bounds) -> str:
+    """Return the variable whose text a search reads; empty if other searches in that variable may read other texts.
+
+    ``node`` is the expression of the text, and ``text`` has its bounds.
+    """
+    name = str(node.ident_expr.name).removeprefix(".") if ast.kind(node) == "ident_expr" else ""
+    if name.startswith(_OF_POLICY):
+        return name
+    [root, *others] = text.given or ("",)
+    # A condition on the length of a text makes its bound smaller than that of all texts together.
+    is_whole = text.size >= MAX_BYTES or text.size == ANNOTATION_BYTES
+    return root if is_whole and not others and not root.startswith(_OF_POLICY) else ""
 
 
 def most_places(found: Iterable[Comparisons]) -> float:
     """Return the number of places in the worst texts, of the searches in several expressions of one policy."""
-    together: defaultdict[_Texts, defaultdict[int, float]] = defaultdict(_places)
-    unknown = 0.0
+    together: defaultdict[str, defaultdict[int, float]] = defaultdict(_places)
+    alone = 0.0
     for each in found:
-        unknown += each.unknown
-        for texts, places in each.by_text.items():
+        alone += each.alone
+        for name, places in each.by_text.items():
             for byte, count in places.items():
-                together[texts][byte] += count
-    return unknown + sum(max(places.values(), default=0.0) for places in together.values())
+                together[name][byte] += count
+    return alone + sum(max(places.values(), default=0.0) for places in together.values())

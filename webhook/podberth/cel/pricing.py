@@ -341,7 +341,7 @@ class Meter:
                 more = price.byte * (read[0] + (read[0] + times) * max(values[2].size, 1))
             case "contains" | "indexOf" | "lastIndexOf" if not lists:
                 more = read[0] * (price.byte + _SEARCH * values[1].size)
-                self.comparisons.add(function, values[0], values[1], read[0])
+                self.comparisons.add(node, values[0], values[1], read[0])
             case "startsWith" | "endsWith":
                 more = price.byte * min(read)
             case "string" if ast.type_of(self._checked, nodes[0]).name in ("string", "dyn"):

@@ -16,6 +16,11 @@ SCALAR_BYTES = 40
 LINE_BYTES = 4 * LONGEST
 """The maximum number of bytes, in UTF-8, of a command line that podberth parses."""
 
+# Counted in characters. Texts of multi-byte characters have fewer of them where bytes take the time, and the most
+# expensive functions, split() and replace(), work by character.
+ANNOTATION_BYTES = 2 * ANNOTATIONS.most
+"""The maximum number of bytes of all annotations together, as JSON."""
+
 COMMANDS = ("shell.commands",)
 """The path of the value of ``shell.commands()``: all commands together have at most ``MOST_WORDS`` words."""
 
@@ -103,9 +108,7 @@ def most_bytes(path: tuple[str, ...]) -> int:
     """Return the maximum number of bytes, as JSON, of the value at a path that begins with a CEL variable."""
     below = path[1:] if path[0] in ("object", "oldObject") else ()
     if below[: len(ANNOTATIONS.path)] == ANNOTATIONS.path:
-        # Counted in characters. Texts of multi-byte characters have fewer of them where bytes take the time, and the
-        # most expensive functions, split() and replace(), work by character.
-        return 2 * ANNOTATIONS.most
+        return ANNOTATION_BYTES
     return MAX_NAME_BYTES if below in NAMES else MAX_BYTES
 
 
