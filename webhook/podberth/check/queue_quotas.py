@@ -8,6 +8,7 @@ Sources: kubernetes-sigs/kueue config/components/crd/bases (the required fields,
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ..kinds.queues import CLUSTER_QUEUE
 from ..kube.paths import Path
 from ..kube.quantity import parse_quantity
 from ..kube.shape import shown
@@ -16,8 +17,7 @@ from ..words import did_you_mean, listed
 from .numbers import holds_placeholder, is_filled_in_later
 from .slips import is_slip
 
-_GROUP: Final = "kueue.x-k8s.io/"
-_KINDS: Final = frozenset({"ClusterQueue", "Cohort"})
+_KINDS: Final = frozenset({CLUSTER_QUEUE, (CLUSTER_QUEUE[0], "Cohort")})
 _AMOUNTS: Final = ("nominalQuota", "borrowingLimit", "lendingLimit")
 
 
@@ -26,7 +26,7 @@ def refused_quotas(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
     Lists of custom resources have no merge keys, so a patch replaces the whole list: each list is taken as complete.
     """
-    if not text_at(content, "apiVersion").startswith(_GROUP) or content.get("kind") not in _KINDS:
+    if not _has_quotas(content):
         return
     for index, group in enumerate(list_at(content, "spec", "resourceGroups")):
         covered = [text(each) for each in list_at(group, "coveredResources")]
@@ -42,7 +42,7 @@ def misspelt_flavors(content: Mapping[str, Any], known: Iterable[Mapping[str, An
     A flavor that resembles none of them may be in the cluster already. Kueue holds a ClusterQueue with a flavor that
     does not exist (condition Active, reason FlavorNotFound).
     """
-    if not text_at(content, "apiVersion").startswith(_GROUP) or content.get("kind") not in _KINDS:
+    if not _has_quotas(content):
         return
     flavors = {
         ("spec", "resourceGroups", index, "flavors", number, "name"): text_at(flavor, "name")
@@ -54,6 +54,10 @@ def misspelt_flavors(content: Mapping[str, Any], known: Iterable[Mapping[str, An
     for path, name in flavors.items():
         if name not in there and (meant := next((each for each in free if is_slip(name, each)), "")):
             yield path, f"got {name}, no ResourceFlavor of these files; did you mean {meant}?"
+
+
+def _has_quotas(content: Mapping[str, Any]) -> bool:
+    return (text_at(content, "apiVersion").partition("/")[0], content.get("kind")) in _KINDS
 
 
 def _in_flavor(flavor: Mapping[str, Any], covered: list[str]) -> Iterator[tuple[Path, str]]:
