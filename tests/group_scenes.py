@@ -102,7 +102,10 @@ spec: {clusterQueue: processors}
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
 metadata: {name: processors}
-spec: {resourceGroups: [{coveredResources: [cpu, memory]}]}
+spec:
+  resourceGroups:
+  - coveredResources: [cpu, memory]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: 8}, {name: memory, nominalQuota: 8}]}]
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
@@ -112,12 +115,20 @@ spec: {clusterQueue: credits}
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
 metadata: {name: credits}
-spec: {resourceGroups: [{coveredResources: [cpu, example.com/credits]}]}
+spec:
+  resourceGroups:
+  - coveredResources: [cpu, example.com/credits]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: 8}, {name: example.com/credits, nominalQuota: 8}]}]
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
 metadata: {name: gpus}
-spec: {resourceGroups: [{coveredResources: [cpu]}, {coveredResources: [nvidia.com/gpu]}]}
+spec:
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: any, resources: [{name: cpu, nominalQuota: 8}]}]
+  - coveredResources: [nvidia.com/gpu]
+    flavors: [{name: any, resources: [{name: nvidia.com/gpu, nominalQuota: 8}]}]
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
