@@ -272,6 +272,11 @@ def test_searches_count_with_the_text_in_which_they_begin_to_compare_everywhere(
     assert searching(f"{letter}a" for letter in ascii_lowercase) == ""
 
 
+def test_a_search_in_a_text_of_unknown_type_counts_alike() -> None:
+    searches = " && ".join(f"!dyn({ANNOTATION}).contains('a{letter}')" for letter in ascii_lowercase)
+    assert "want 27 ms for all of a namespace" in refusals(own_policy("vision", "p", searches))
+
+
 @pytest.mark.parametrize(
     ("expression", "fits"),
     [

@@ -10,7 +10,7 @@ ones.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ..kube.pod_limits import MAX_BYTES
@@ -38,17 +38,18 @@ class Comparisons:
         The key is a variable; all texts of an object are one text, because they have no more bytes than the object.
         """
 
-    def add(self, call: Node, text: Bounds, wanted: Bounds, read: float) -> None:
+    def add(self, call: Node, values: Sequence[Bounds], times: float) -> None:
         """Add the searches of one call, if the call is one of ``contains``; the prices of all others are enough.
 
         Args:
-            call: the call, in which the text comes first.
-            text: the bounds of the text that is searched.
-            wanted: the bounds of what is searched.
-            read: the number of bytes of the texts, in all evaluations together.
+            call: the call.
+            values: the bounds of the operands: of the text that is searched, and of what is searched.
+            times: the number of evaluations.
         """
         if call.call_expr.function != "contains":
             return
+        text, wanted = values
+        read = text.bytes_at(times)
         if wanted.starts is None or text.given is None:
             self.alone += read
         elif name := _shared(call.call_expr.target, text):

@@ -323,6 +323,7 @@ class Meter:
         read = [value.bytes_at(times) for value in values]
         # An operand of any type may be a list.
         lists = bool(nodes) and ast.type_of(self._checked, nodes[0]).name not in _PLAIN
+        self.comparisons.add(node, values, times)
         advice, more = _TEXT_ADVICE, 0.0
         match function:
             case "_==_" | "_!=_":
@@ -341,7 +342,6 @@ class Meter:
                 more = price.byte * (read[0] + (read[0] + times) * max(values[2].size, 1))
             case "contains" | "indexOf" | "lastIndexOf" if not lists:
                 more = read[0] * (price.byte + _SEARCH * values[1].size)
-                self.comparisons.add(node, values[0], values[1], read[0])
             case "startsWith" | "endsWith":
                 more = price.byte * min(read)
             case "string" if ast.type_of(self._checked, nodes[0]).name in ("string", "dyn"):
