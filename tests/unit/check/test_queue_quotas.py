@@ -70,19 +70,19 @@ def test_nothing_is_said_of_quotas_that_the_api_takes_or_that_somebody_fills_in(
     assert not [*refused_quotas(document)]
 
 
-def test_check_reports_a_refused_quota_as_an_error() -> None:
-    text = """
+QUEUE = """
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ClusterQueue
-metadata: {name: cluster-queue}
+metadata: {name: cluster-total}
 spec:
   resourceGroups:
   - coveredResources: [nvidia.com/gpu]
     flavors:
-    - name: h100
-      resources: [{name: nvidia.com/gpu, nominalQuota: }]
 """
-    [result] = checked(text).results
+
+
+def test_check_reports_a_refused_quota_as_an_error() -> None:
+    [result] = checked(f"{QUEUE}    - {{name: h100, resources: [{{name: nvidia.com/gpu, nominalQuota: }}]}}\n").results
     assert [each.message for each in result.errors] == ["got no amount, want one such as 8"]
 
 
@@ -94,15 +94,7 @@ metadata: {name: nvidia-a100}
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ResourceFlavor
 metadata: {name: spot-a}
----
-apiVersion: kueue.x-k8s.io/v1beta1
-kind: ClusterQueue
-metadata: {name: cluster-total}
-spec:
-  resourceGroups:
-  - coveredResources: [nvidia.com/gpu]
-    flavors:
-"""
+---"""
 
 
 @pytest.mark.parametrize(
@@ -116,7 +108,7 @@ spec:
 )
 def test_a_flavor_that_the_files_have_in_other_letters_is_a_slip(names: list[str], said: list[str]) -> None:
     flavors = [f"    - {{name: {each}, resources: [{{name: nvidia.com/gpu, nominalQuota: 4}}]}}\n" for each in names]
-    results = checked(FLAVORS + "".join(flavors)).results
+    results = checked("".join([FLAVORS, QUEUE, *flavors])).results
     assert [each.message for result in results for each in result.warnings] == said
 
 

@@ -26,14 +26,10 @@ def refused_quotas(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
     Lists of custom resources have no merge keys, so a patch replaces the whole list: each list is taken as complete.
     """
-    if not _has_quotas(content):
-        return
-    for index, group in enumerate(list_at(content, "spec", "resourceGroups")):
+    for path, group, flavor in _flavors(content):
         covered = [text(each) for each in list_at(group, "coveredResources")]
-        for number, flavor in enumerate(list_at(group, "flavors")):
-            if isinstance(flavor, Mapping) and not holds_placeholder(str([covered, flavor])):
-                path = ("spec", "resourceGroups", index, "flavors", number, "resources")
-                yield from (((*path, *steps), wrong) for steps, wrong in _in_flavor(flavor, covered))
+        if isinstance(flavor, Mapping) and not holds_placeholder(str([covered, flavor])):
+            yield from (((*path, "resources", *steps), wrong) for steps, wrong in _in_flavor(flavor, covered))
 
 
 def misspelt_flavors(content: Mapping[str, Any], known: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Path, str]]:
@@ -42,13 +38,7 @@ def misspelt_flavors(content: Mapping[str, Any], known: Iterable[Mapping[str, An
     A flavor that resembles none of them may be in the cluster already. Kueue holds a ClusterQueue with a flavor that
     does not exist (condition Active, reason FlavorNotFound).
     """
-    if not _has_quotas(content):
-        return
-    flavors = {
-        ("spec", "resourceGroups", index, "flavors", number, "name"): text_at(flavor, "name")
-        for index, group in enumerate(list_at(content, "spec", "resourceGroups"))
-        for number, flavor in enumerate(list_at(group, "flavors"))
-    }
+    flavors = {(*path, "name"): text_at(flavor, "name") for path, _, flavor in _flavors(content)}
     there = {text_at(each, "metadata", "name") for each in known if each.get("kind") == "ResourceFlavor"}
     free = sorted(there.difference(flavors.values()))
     for path, name in flavors.items():
@@ -56,8 +46,13 @@ def misspelt_flavors(content: Mapping[str, Any], known: Iterable[Mapping[str, An
             yield path, f"got {name}, no ResourceFlavor of these files; did you mean {meant}?"
 
 
-def _has_quotas(content: Mapping[str, Any]) -> bool:
-    return (text_at(content, "apiVersion").partition("/")[0], content.get("kind")) in _KINDS
+def _flavors(content: Mapping[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
+    """Yield (the path, the resource group, the flavor) for each flavor of a ClusterQueue or Cohort, unchecked."""
+    if (text_at(content, "apiVersion").partition("/")[0], content.get("kind")) not in _KINDS:
+        return
+    for index, group in enumerate(list_at(content, "spec", "resourceGroups")):
+        for number, flavor in enumerate(list_at(group, "flavors")):
+            yield ("spec", "resourceGroups", index, "flavors", number), group, flavor
 
 
 def _in_flavor(flavor: Mapping[str, Any], covered: list[str]) -> Iterator[tuple[Path, str]]:

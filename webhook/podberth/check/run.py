@@ -440,8 +440,7 @@ class _Object:
         """Return the warnings about what keeps the template's pod from starting, whatever the nodes offer."""
         found = [*in_any_cluster(template.pod, self.source.api_version)]
         if self.written and self.source.namespace(""):  # a live pod may have its claim from before
-            devices, unsure = self.snapshot.devices, self.settings.namespace
-            found += claims_elsewhere(template.pod, self.namespace, devices, unsure)
+            found += claims_elsewhere(template.pod, self.namespace, self.snapshot.devices, self.settings.namespace)
         return tuple(self._finding(message, place_in(template, path)) for path, message in found)
 
     def _unplaced(self, template: Template, pod: dict[str, Any]) -> list[Finding]:
