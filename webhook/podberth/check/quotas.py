@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..devices.resources import is_counted, recognise
+from ..devices.resources import NVIDIA_GPU, is_counted, recognise
 from ..kube.paths import Path
 from ..kube.walk import values
 
@@ -11,7 +11,7 @@ _HARD: Final = "hard"
 """The map of a ResourceQuota, and of the kinds of which operators make ResourceQuotas."""
 _REQUESTS: Final = "requests."
 _LIMITS: Final = "limits."
-_OLD: Final = {"alpha.kubernetes.io/nvidia-gpu": "nvidia.com/gpu"}
+_OLD: Final = {"alpha.kubernetes.io/nvidia-gpu": NVIDIA_GPU}
 """The names that no release of Kubernetes serves any more, and their successors.
 
 Source: the changelog of Kubernetes 1.11, in which the feature gate Accelerators was removed.

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from ..devices import mig
 from ..devices.mig_tables import MigTable
-from ..devices.resources import recognise
+from ..devices.resources import NVIDIA_GPU, recognise
 from ..topology.capability import Capability, capability_of
 from ..topology.node import Node
 from .layouts import WHOLE
@@ -16,7 +16,6 @@ from .serving import Measures, sized
 LeftOut: TypeAlias = tuple[tuple[str, int], ...]
 """(reason, number of nodes) of the nodes with NVIDIA GPUs that are in no pool."""
 
-_GPU: Final = "nvidia.com/gpu"
 _GPU_COUNT: Final = "nvidia.com/gpu.count"
 _COUNTS: Final = range(1, 65)
 """The numbers of GPUs that are believed; no machine has more."""
@@ -89,7 +88,7 @@ def pools_of(nodes: Iterable[Node]) -> tuple[tuple[Pool, ...], LeftOut]:
 
 def _memory_mib(node: Node, capability: Capability) -> int:
     """Return the MiB of a node's whole GPU, from its resource, its document or its model's table; 0: unknown."""
-    stated = 0 if capability.cut else capability.memory_of.get(_GPU, 0)
+    stated = 0 if capability.cut else capability.memory_of.get(NVIDIA_GPU, 0)
     in_document = max((gpu.memory_mib for gpu in _gpus_of(node)), default=0)
     return stated or in_document or max((table.whole_gb * 1024 for table in capability.models), default=0)
 

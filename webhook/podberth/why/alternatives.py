@@ -4,13 +4,13 @@ from collections import Counter
 from typing import Final
 
 from ..devices.mig import RESOURCE_PREFIX, Profile, parse
+from ..devices.resources import NVIDIA_GPU
 from ..kube.amounts import is_device, number, shown
 from ..words import listed
 from .machines import Machine
 from .selection import accepts, selects
 from .steps import Step
 
-_WHOLE: Final = "nvidia.com/gpu"
 _MOST: Final = 3
 
 
@@ -30,7 +30,7 @@ def alternatives(step: Step, resource: str) -> tuple[tuple[str, ...], tuple[str,
         for name in filter(is_device, machine.offers):
             if name != resource and _is_enough(name, wanted) and _holds(step, machine, resource, name):
                 free[name] += machine.free[name]
-    names = sorted(free, key=lambda name: (name == _WHOLE, _profile(name) or wanted))[:_MOST]
+    names = sorted(free, key=lambda name: (name == NVIDIA_GPU, _profile(name) or wanted))[:_MOST]
     if not names:
         return (), ()
     texts = listed([shown(name, free[name]) for name in names])
@@ -52,7 +52,7 @@ def _is_enough(name: str, wanted: Profile) -> bool:
     """Return whether a device is a whole GPU, or a slice of at least the memory and compute of ``wanted``."""
     found = _profile(name)
     if found is None:
-        return name == _WHOLE
+        return name == NVIDIA_GPU
     larger = found.slices >= wanted.slices and found.memory_gb >= wanted.memory_gb
     return larger and {*wanted.attributes} <= {*found.attributes}
 

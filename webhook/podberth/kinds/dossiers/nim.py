@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from ...devices.resources import NVIDIA_GPU
 from ...kube.paths import ELEMENT, Path
 from ...kube.positions import render_path
 from ...kube.unchecked import at, count, mapping_at, unread
@@ -83,14 +84,14 @@ def _resources(spec: Found) -> Found:
     Source: addGPUResources.
     """
     gpus = _tensors(spec)
-    asked = {side: {_GPU: gpus} for side in ("limits", "requests")} if gpus else {}
+    asked = {side: {NVIDIA_GPU: gpus} for side in ("limits", "requests")} if gpus else {}
     return with_amounts(mapping_at(spec, "resources"), asked)
 
 
 def _tensors(spec: Found) -> int:
     """Return the number of GPUs of one pod for tensor parallelism; 0 if the spec's resources name GPUs or claims."""
     said = mapping_at(spec, "resources")
-    named = any(_GPU in mapping_at(said, side) for side in ("limits", "requests")) or spec.get("draResources")
+    named = any(NVIDIA_GPU in mapping_at(said, side) for side in ("limits", "requests")) or spec.get("draResources")
     return 0 if named else count(at(spec, "multiNode", "parallelism", "tensor"), 1)
 
 
@@ -98,7 +99,7 @@ def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Path, str]]:
     if _nodes(_spec(scene)) > 1 and _tensors(_spec(scene)):
         where = render_path((*scene.path, "multiNode", "parallelism", "tensor"))
         for side in ("limits", "requests"):
-            yield ("spec", "containers", 0, "resources", side, _GPU), f"asked for in {where}; change it there"
+            yield ("spec", "containers", 0, "resources", side, NVIDIA_GPU), f"asked for in {where}; change it there"
 
 
 def _group(scene: Scene) -> Found:
@@ -137,9 +138,6 @@ def _kind(kind: str, *path: str, when: Callable[[Scene], bool] = always) -> Work
         source=f"NVIDIA/k8s-nim-operator api/apps/v1alpha1/{kind.lower()}_types.go",
         places=(place,),
     )
-
-
-_GPU: Final = "nvidia.com/gpu"
 
 
 DOSSIER: Final = Dossier(
