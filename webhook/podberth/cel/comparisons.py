@@ -11,14 +11,12 @@ ones.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from ..kube.pod_limits import MAX_BYTES
 from . import ast
 from .ast import Node
+from .program import VARIABLES_PREFIX
 from .sizes import ANNOTATION_BYTES, Bounds
-
-_OF_POLICY: Final = "variables."
 
 
 def _places() -> defaultdict[int, float]:
@@ -65,12 +63,12 @@ def _shared(node: Node, text: Bounds) -> str:
     ``node`` is the expression of the text, and ``text`` has its bounds.
     """
     name = str(node.ident_expr.name).removeprefix(".") if ast.kind(node) == "ident_expr" else ""
-    if name.startswith(_OF_POLICY):
+    if name.startswith(VARIABLES_PREFIX):
         return name
     [root, *others] = text.given or ("",)
     # A condition on the length of a text makes its bound smaller than that of all texts together.
     is_whole = text.size >= MAX_BYTES or text.size == ANNOTATION_BYTES
-    return root if is_whole and not others and not root.startswith(_OF_POLICY) else ""
+    return root if is_whole and not others and not root.startswith(VARIABLES_PREFIX) else ""
 
 
 def most_places(found: Iterable[Comparisons]) -> float:

@@ -23,6 +23,7 @@ from .functions import FUNCTIONS
 from .guards import longest_texts
 from .libraries import LIBRARIES
 from .prices import price_of
+from .program import VARIABLES_PREFIX
 from .sizes import (
     COMMANDS,
     LINE_BYTES,
@@ -190,7 +191,7 @@ class Meter:
         return self._read(node, tuple(name.split(".")) if first in VARIABLES else ("params",), times)
 
     def _variable(self, name: str, times: float) -> Bounds:
-        known, given = self._variables[name], frozenset({f"variables.{name}"})
+        known, given = self._variables[name], frozenset({VARIABLES_PREFIX + name})
         return replace(known, total=known.size * times, times=times, whole=times, given=given)
 
     def _where(
